@@ -1,6 +1,6 @@
-"""The two APIs by which models are asked, chat completions and embeddings: what requests carry, what an answer is.
+"""The two model APIs, chat completions and embeddings: what a request carries and how an answer is read.
 
-All else (role, limits, retries, books, cassettes) is the same for both.
+Everything else (roles, limits, retries, accounting, cassettes) is the same for both.
 """
 
 import base64
@@ -18,7 +18,7 @@ from aiq.llm.quirks import adapted, in_openais_form
 
 
 class Answer(NamedTuple):
-    """An answer that is one. `whole`: as the caller gets it; `message`: what the model said, as events have it."""
+    """A usable answer. `whole`: as the caller gets it; `message`: what the model said, as events record it."""
 
     whole: dict[str, Any]
     message: dict[str, Any]
@@ -26,19 +26,19 @@ class Answer(NamedTuple):
 
 
 class Api(Protocol):
-    """One of the APIs. `path` is what the address of its requests ends with; `writes`: whether answers are text."""
+    """One of the APIs. `path`: what the URLs of its requests end with; `writes`: whether its answers are text."""
 
     path: str
     writes: bool
 
     def request(self, body: Mapping[str, Any], settings: LlmSettings, role: str | None, seed: int) -> dict[str, Any]:
-        """The body as the endpoint wants it. `role`: whose options of config go along, None for no one's."""
+        """The body as the endpoint wants it. `role`: the role whose configured options are added; None adds none."""
 
     def messages(self, body: Mapping[str, Any]) -> Any:
-        """What was asked, as events have it."""
+        """What was asked, as events record it."""
 
     def read(self, answer: Any, body: Mapping[str, Any]) -> Answer:
-        """The answer to this body. Raises ValueError, which says what is missing, where it is none."""
+        """Read the answer to this body. Raises ValueError, which says what is missing, if it is unusable."""
 
 
 class Chat:
@@ -47,7 +47,7 @@ class Chat:
     path, writes = "/chat/completions", True
 
     def request(self, body: Mapping[str, Any], settings: LlmSettings, role: str | None, seed: int) -> dict[str, Any]:
-        """With the temperature and token limit of config where it states none, the role's extra body, and the seed."""
+        """Add the seed, the role's extra body, and the configured temperature and token limit if the body has none."""
         asked = dict(body)
         if role is not None:
             setup: Any = settings.setup(role)
@@ -67,7 +67,7 @@ class Chat:
         except (LookupError, TypeError, AttributeError, ValueError):
             raise ValueError("an answer without choices") from None
         if first.get("error") or failed(finish_reason):
-            raise ValueError(f"the endpoint broke its answer off (finish_reason {finish_reason})")
+            raise ValueError(f"the endpoint broke off its answer (finish_reason {finish_reason})")
         return Answer({**answer, "choices": [{**first, "message": message}, *others]}, message, finish_reason)
 
 
@@ -75,7 +75,7 @@ class Embeddings:
     """https://platform.openai.com/docs/api-reference/embeddings/create
 
     A vector depends on its text and model alone, so requests carry no seed; temperature, token limit and
-    `llm.extra_body` are of chat completions. Events have how many vectors came instead of their numbers.
+    `llm.extra_body` belong to chat completions. Events record how many vectors came, not their numbers.
     """
 
     path, writes = "/embeddings", False
@@ -102,7 +102,7 @@ def _texts(body: Mapping[str, Any]) -> list[Any]:
 def vectors(answer: Any, count: int) -> list[list[float]]:
     """The embeddings of `count` texts in their order, given as numbers or packed in base64.
 
-    Raises ValueError, which says what came, unless there are as many, of one length, and of finite numbers.
+    Raises ValueError, which says what came, unless there are `count`, all of one length and of finite numbers.
     """
     try:
         entries = sorted(answer["data"], key=lambda entry: entry.get("index", 0))
@@ -125,7 +125,7 @@ def _numbers(embedding: Any) -> list[float]:
     try:
         packed = base64.b64decode(embedding, validate=True)
     except binascii.Error:
-        raise ValueError("no base64") from None
+        raise ValueError("not base64") from None
     return list(struct.unpack(f"<{len(packed) // 4}f", packed))
 
 
@@ -134,6 +134,6 @@ APIS: Final[Sequence[Api]] = (CHAT, Embeddings())
 
 
 def api_of(request: Request) -> Api | None:
-    """By which API this request asks a model (and so is paid for, counted and limited); None: it asks none."""
+    """The API by which this request calls a model (and so is paid for, counted and limited); None if it calls none."""
     path = request.url.path if request.method == "POST" else ""
     return next((api for api in APIS if path.endswith(api.path)), None)

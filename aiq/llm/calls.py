@@ -1,4 +1,4 @@
-"""A model call as the session sends it, and the books of each send: what it cost, as usage and as an event."""
+"""A model call as the session sends it, and the accounting of each send: its cost, as usage and as an event."""
 
 import hashlib
 import json
@@ -23,15 +23,15 @@ VOTE = "x-aiq-vote"
 SUBJECT = "x-aiq-subject"
 
 USAGE, ANSWER = "aiq_usage", "aiq_answer"
-"""Extensions of a whole answer: the `Usage` that was booked for it, and what its body says."""
+"""Extensions of an answer that does not stream: the `Usage` booked for it, and its parsed body."""
 
 _DROPPED = frozenset({"content-length", "transfer-encoding", VOTE, SUBJECT})
-"""Headers that are not sent on: the body is written anew, and vote and subject have gone into the seed."""
+"""Headers that are not sent on: the body is serialized again, and the seed already reflects vote and subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A model call as its maker has it. `headers`: by name in lower case; `extensions`: as of httpx2."""
+    """A model call as its caller made it. `headers`: by lower-case name; `extensions`: those of httpx2."""
 
     api: Api
     url: URL
@@ -41,7 +41,7 @@ class Asked:
 
 
 async def as_asked(api: Api, request: Request) -> Asked:
-    """The call that a client put into an HTTP request."""
+    """Read the model call that a client put into an HTTP request."""
     body = json.loads(await request.aread())
     return Asked(api, request.url, dict(request.headers.items()), body, request.extensions)
 
@@ -58,7 +58,7 @@ class ModelCall:
     wants_usage: bool
     """Whether the caller asked for the usage of its stream; if not, it expects no event without a choice."""
     section: str
-    """Where config has the endpoint: `llm`, or `agent` for one that an agent names itself."""
+    """The config section of the endpoint: `llm`, or `agent` for one that an agent names itself."""
 
     @property
     def model(self) -> str:
@@ -74,29 +74,29 @@ class ModelCall:
 
     @property
     def address(self) -> str:
-        """The endpoint's, as config has it."""
+        """The endpoint's base URL, as in the config."""
         return self.url.removesuffix(self.api.path)
 
     @property
     def lacks(self) -> str:
-        """What its address lacks, to be added to a message that names it."""
+        """What the address lacks, to append to a message that names it."""
         return (
             "" if self.asked.url.path.removesuffix(self.api.path).strip("/") else ", whose path is missing: usually /v1"
         )
 
     @property
     def seconds(self) -> float | None:
-        """How long the endpoint may stay silent, and how long all the rest of an answer that has begun may take."""
+        """How long the endpoint may stay silent, and how long the rest of an answer may take once it has begun."""
         limits: Mapping[str, float | None] = self.asked.extensions.get("timeout", {})
         return limits.get("read")
 
     @property
     def key(self) -> str:
-        """The bearer token it carries, so that messages can be cleared of it."""
+        """The bearer token it carries, to be removed from messages."""
         return self.asked.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
     def structured_as(self, form: str) -> "ModelCall":
-        """The same call with its structured output asked for in this form, if it is asked for in a stricter one."""
+        """The same call asking for its structured output in this form, if it now asks for a stricter one."""
         body = structured_as(self.body, form)
         return self if body == self.body else self.with_body(body)
 
@@ -109,7 +109,7 @@ class ModelCall:
         asked, content = self.asked, json.dumps(self.body, ensure_ascii=False).encode()
         own = {name: value for name, value in asked.headers.items() if name not in _DROPPED}
         headers = {"host": asked.url.netloc.decode(), **own, "content-length": str(len(content)), ATTEMPT: str(attempt)}
-        stream = ByteStream(content)  # `content=` would look each of the headers up once more
+        stream = ByteStream(content)  # `content=` would look up each of the headers again
         request = Request("POST", asked.url, headers=headers, stream=stream, extensions=asked.extensions)
         request.read()
         return request
@@ -118,11 +118,11 @@ class ModelCall:
 def read_call(asked: Asked, session: Session, settings: LlmSettings) -> ModelCall:
     """The call a client made, with the role's options and the session's seed, as the endpoint wants it.
 
-    Raises RuntimeError when the request names no role: nobody could say whose money it spent.
+    Raises RuntimeError if the request names no role: its cost could not be attributed.
     """
     role, url = asked.headers.get(ROLE), str(asked.url)
     if not role:
-        raise RuntimeError(f"a model call came without the header {ROLE}: make clients by RunModels only")
+        raise RuntimeError(f"a model call lacks the header {ROLE}: create clients only through RunModels")
     body = _without_tools(asked.body, session)
     section = "llm" if url.startswith(settings.base_url.rstrip("/") + "/") else "agent"
     whose = role if section == "llm" else None  # another endpoint has options of its own
@@ -133,9 +133,9 @@ def read_call(asked: Asked, session: Session, settings: LlmSettings) -> ModelCal
 
 
 def _without_tools(body: Mapping[str, Any], session: Session) -> Mapping[str, Any]:
-    """The request as it is; where the sample's budget is spent without the run's tools, and told why.
+    """The request as it is or, once the sample's budget is spent, without the run's tools and with the reason.
 
-    A model may take the refusals in the place of results for something that a page says.
+    Otherwise a model may take the refusals that it gets instead of results for something that a page says.
     """
     if session.limits.on_limit == "stop" or not (offered := body.get("tools")):
         return body
@@ -144,16 +144,16 @@ def _without_tools(body: Mapping[str, Any], session: Session) -> Mapping[str, An
     if len(own) == len(offered) or not session.spent():
         return body
     left = {name: value for name, value in body.items() if name not in ("tools", "tool_choice", "parallel_tool_calls")}
-    told = {"messages": [*body["messages"], {"role": "user", "content": f"{SPENT}."}]}
-    return left | told | ({"tools": own} if own else {})
+    messages = {"messages": [*body["messages"], {"role": "user", "content": f"{SPENT}."}]}
+    return left | messages | ({"tools": own} if own else {})
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A send that brought no answer. `status` is None where no HTTP answer came.
+    """A send that brought no usable answer. `status` is None if no HTTP answer came.
 
-    `code` is the endpoint's own word for it (OpenAI's `error.code`); `retry_after`: the seconds that it asks to wait;
-    `field`: what it refuses of the request, where a quirk leaves that out; `lasted`: the seconds that the send took;
+    `code`: the endpoint's own error code (OpenAI's `error.code`); `retry_after`: the seconds that it asks to wait;
+    `field`: the field that it refuses, if a quirk can leave it out; `lasted`: the seconds that the send took;
     `nobody`: no model seems to be there (no connection, no completion).
     """
 
@@ -167,10 +167,10 @@ class Failure:
 
 
 class Exchange:
-    """The books of one send. Exactly one of `answered`, `refused`, `lost` and `unsent` counts; later ones do nothing.
+    """The accounting of one send. The first of `answered`, `refused`, `lost` and `unsent` counts, the rest is ignored.
 
-    While it is open it counts as in flight, so that parallel calls cannot pass a limit together. `ended` gets what it
-    is booked as.
+    While it is open it counts as in flight, so that parallel calls cannot exceed a limit together. `ended` is called
+    with the usage that is booked.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class Exchange:
         session.open_calls[self] = self.lost
 
     def answered(self, message: Mapping[str, Any], finish_reason: object, reported: Any) -> Usage:
-        """A reply came, whatever its use; `reported` is its `usage` object. Returns what it is booked as."""
+        """A reply came, useful or not; `reported` is its `usage` object. Returns the usage that is booked."""
         finish_reason = None if finish_reason is None else str(finish_reason)
         if self._open and self._call.api.writes:
             self._session.replies.append(read_reply(self._call.role, message, finish_reason))
@@ -205,13 +205,13 @@ class Exchange:
         return replace(failure, lasted=self._lasted())
 
     def lost(self, error: str, *, status: int | None = None, reply: Any = None, reported: Any = None) -> Failure:
-        """The request went out and its answer did not come whole: tokens may have been spent on it."""
+        """The request went out but no complete answer came: tokens may have been spent on it."""
         seen = reply or ("" if status else None)
         self._book(self._usage(reported, seen), status=status, error=error, reply=reply)
         return Failure(error, status, lasted=self._lasted(), nobody=status == 200)
 
     def unsent(self, error: str) -> Failure:
-        """No connection: nothing was exchanged, nothing is counted, but the attempt is in the log."""
+        """No connection: nothing was exchanged and nothing is counted, but the attempt is logged."""
         self._book(None, status=None, error=error)
         return Failure(error, lasted=self._lasted(), nobody=True)
 

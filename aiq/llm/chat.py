@@ -1,7 +1,7 @@
-"""The LangChain chat model of a role: messages as chat completions have them, straight through the run's client.
+"""The LangChain chat model of a role, which sends chat completions straight through the run's client.
 
-It stands in for `ChatOpenAI`, whose client checks each field of each message against its types before it sends it:
-a third of what a model call costs here. Requests are the same to the byte.
+It replaces `ChatOpenAI`, whose client validates each field of each message before sending it: a third of the processor
+time of a model call here. Requests are the same to the byte.
 """
 
 import json
@@ -25,15 +25,15 @@ from aiq.llm.calls import ANSWER
 from aiq.llm.http import Response
 from aiq.llm.quirks import returned
 
-_OF_CALLS = "returned"
-"""In a message's `additional_kwargs`: by tool call what the endpoint wants back with it."""
+_BY_CALL = "returned"
+"""Key in a message's `additional_kwargs`: by tool call id, what the endpoint wants back with the call."""
 
 _ROLES = {"human": "user", "ai": "assistant"}
-"""OpenAI's names of the roles that LangChain calls otherwise."""
+"""OpenAI's names for the roles that LangChain names differently."""
 
 
 class RunChatModel(BaseChatModel):
-    """Serves a role of a run; `send` sends a chat completion's body for it. Async only."""
+    """The model of one role of a run; `send` sends the body of a chat completion for it. Async only."""
 
     model: str
     send: Callable[[Mapping[str, Any]], Awaitable[Response]] = Field(exclude=True)
@@ -43,11 +43,11 @@ class RunChatModel(BaseChatModel):
         return "openai-chat"
 
     def _get_ls_params(self, stop: list[str] | None = None, **options: Any) -> LangSmithParams:
-        """Whose profile deepagents takes: that of OpenAI, whose API it is."""
+        """Names OpenAI, whose API this is, so that deepagents uses its profile."""
         return LangSmithParams(ls_provider="openai", ls_model_name=self.model, ls_model_type="chat")
 
     def bind_tools(self, tools: Sequence[Any], *, tool_choice: Any = None, **options: Any) -> Runnable[Any, AIMessage]:
-        """Offer these tools; `tool_choice`: the name of one that must be called, or what OpenAI's field takes."""
+        """Offer these tools; `tool_choice`: the name of one that must be called, or a value of OpenAI's field."""
         offered = [convert_to_openai_tool(tool) for tool in tools]
         if tool_choice in [tool["function"]["name"] for tool in offered]:
             tool_choice = {"type": "function", "function": {"name": tool_choice}}
@@ -56,16 +56,16 @@ class RunChatModel(BaseChatModel):
         return self.bind(tools=offered, tool_choice=tool_choice or None, **options)
 
     def _generate(self, *_: Any, **__: Any) -> ChatResult:
-        raise RuntimeError("sync model calls are refused: use the model's async methods (ainvoke, astream)")
+        raise RuntimeError("synchronous model calls are not supported: use the async methods (ainvoke, astream)")
 
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **options: Any
     ) -> ChatResult:
         answer = (await self.send(self._body(messages, stop=stop, stream=False, **options))).extensions[ANSWER]
         choice = answer["choices"][0]
-        told = {"finish_reason": choice.get("finish_reason"), "model_provider": "openai"}
-        told |= {"model_name": answer.get("model", self.model), "id": answer.get("id")}
-        message = _message(choice["message"], usage_metadata=_usage(answer.get("usage")), response_metadata=told)
+        metadata = {"finish_reason": choice.get("finish_reason"), "model_provider": "openai"}
+        metadata |= {"model_name": answer.get("model", self.model), "id": answer.get("id")}
+        message = _message(choice["message"], usage_metadata=_usage(answer.get("usage")), response_metadata=metadata)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _astream(
@@ -83,13 +83,13 @@ class RunChatModel(BaseChatModel):
             await response.aclose()
 
     def _body(self, messages: list[BaseMessage], **options: Any) -> dict[str, Any]:
-        """A request's body."""
+        """The body of a request."""
         given = {name: value for name, value in options.items() if value is not None}
         return {"model": self.model, "messages": [_wire(message) for message in messages], **given}
 
 
 def _wire(message: BaseMessage) -> dict[str, Any]:
-    """A message as chat completions have it."""
+    """A message in the format of chat completions."""
     content: Any = message.content
     if not isinstance(content, str):  # in parts, such as images
         content = convert_to_openai_messages([message], text_format="block")[0]["content"]
@@ -107,15 +107,15 @@ def _wire(message: BaseMessage) -> dict[str, Any]:
             "type": "function",
             "id": call["id"],
             "function": {"name": call["name"], "arguments": arguments},
-            **kept.get(_OF_CALLS, {}).get(call["id"], {}),
+            **kept.get(_BY_CALL, {}).get(call["id"], {}),
         }
         for call, arguments in made
     ]
     return {**wire, "content": content or None, **returned(kept)}
 
 
-def _message(wire: Mapping[str, Any], **told: Any) -> AIMessage:
-    """A reply's message; calls whose arguments are no JSON are set aside, as LangChain does."""
+def _message(wire: Mapping[str, Any], **metadata: Any) -> AIMessage:
+    """A reply's message; tool calls whose arguments are not JSON become invalid ones, as in LangChain."""
     calls: dict[str, list[Any]] = {"tool_calls": [], "invalid_tool_calls": []}
     for call in wire.get("tool_calls") or ():
         try:
@@ -123,9 +123,9 @@ def _message(wire: Mapping[str, Any], **told: Any) -> AIMessage:
         except (ValueError, RecursionError) as error:
             calls["invalid_tool_calls"].append(make_invalid_tool_call(call, str(error)))
     said = {**({"refusal": wire["refusal"]} if wire.get("refusal") else {}), **returned(wire)}
-    if of_calls := {call["id"]: kept for call in wire.get("tool_calls") or () if (kept := returned(call))}:
-        said[_OF_CALLS] = of_calls
-    return AIMessage(wire.get("content") or "", additional_kwargs=said, **calls, **told)
+    if by_call := {call["id"]: kept for call in wire.get("tool_calls") or () if (kept := returned(call))}:
+        said[_BY_CALL] = by_call
+    return AIMessage(wire.get("content") or "", additional_kwargs=said, **calls, **metadata)
 
 
 def _usage(reported: Any) -> UsageMetadata | None:
@@ -143,7 +143,7 @@ def _usage(reported: Any) -> UsageMetadata | None:
 
 
 async def _events(response: Response) -> AsyncIterator[dict[str, Any]]:
-    """The objects of a stream; what is none is passed over."""
+    """The JSON objects of an event stream; anything else is skipped."""
     async for line in response.aiter_lines():
         payload = line.removeprefix("data:").strip() if line.startswith("data:") else ""
         if payload == "[DONE]":
@@ -154,19 +154,19 @@ async def _events(response: Response) -> AsyncIterator[dict[str, Any]]:
 
 
 def _chunk(event: Mapping[str, Any]) -> AIMessageChunk:
-    """A part of a streamed reply; one without a choice has the usage."""
+    """A chunk of a streamed reply; one without a choice has the usage."""
     choice: Mapping[str, Any] = next(iter(event.get("choices") or ()), {})
     delta = choice.get("delta") or {}
     parts = [
         tool_call_chunk(id=part.get("id"), index=part.get("index", 0), **_function(part.get("function") or {}))
         for part in delta.get("tool_calls") or ()
     ]
-    told = {"finish_reason": choice["finish_reason"]} if choice.get("finish_reason") else {}
+    metadata = {"finish_reason": choice["finish_reason"]} if choice.get("finish_reason") else {}
     return AIMessageChunk(
         content=delta.get("content") or "",
         tool_call_chunks=parts,
         usage_metadata=_usage(event.get("usage")),
-        response_metadata={"model_provider": "openai", **told},
+        response_metadata={"model_provider": "openai", **metadata},
     )
 
 

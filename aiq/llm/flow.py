@@ -1,6 +1,6 @@
-"""The flow of calls to one endpoint: how many at once, how fast, when none may go, and when the endpoint is gone.
+"""Flow control of calls to one endpoint: how many at once, how fast, when to pause, and when the endpoint is gone.
 
-Calls at once are adapted as TCP adapts its window: halved when half of a window's calls are lost (429, 5xx, no
+Concurrency adapts like TCP's congestion window: halved when half of a window's calls are lost (429, 5xx, no
 connection, no answer), one more for each window of successes, never above `llm.max_connections`.
 """
 
@@ -20,19 +20,19 @@ from aiq.llm.http import Response
 from aiq.llm.retry import LONGEST_WAIT, retry_after, spread
 
 BURST_SECONDS = 1.0
-"""Of a budget: what was not spent for so long may be spent at once, so that a late timer wastes nothing."""
+"""What a budget left unspent for up to this long may be spent at once, so that a late timer wastes nothing."""
 
 SPARE = 0.1
-"""Of a bucket that fills bit by bit: what is left in it, for calls that arrive sooner after others than they went."""
+"""Share of a gradually refilled bucket to leave unused: calls may arrive closer together than they were sent."""
 
 SAME_RATE = 0.2
-"""By so much told rates may differ and be one: what is left is told in whole numbers."""
+"""Relative difference up to which two refill rates count as equal: endpoints report what is left in whole numbers."""
 
 STORM = 3
-"""Lost calls, at least: one stray error halves no window, however small."""
+"""The fewest lost calls that halve a window: one stray error does not, however small the window is."""
 
 SILENCE = 5
-"""Calls that met nothing but failures, one after another: fewer may each be a request that breaks the endpoint."""
+"""Calls that must fail in a row before an endpoint counts as silent: fewer may each be a request that breaks it."""
 
 Unit = Literal["requests", "tokens"]
 
@@ -41,7 +41,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def span(text: str) -> float | None:
-    """Seconds of `20ms`, `6m0s` or a bare number of seconds; None for anything else."""
+    """The seconds in `20ms`, `6m0s` or a bare number of seconds; None for anything else."""
     parts = _SPAN.findall(text)
     try:
         if "".join(number + unit for number, unit in parts) == text and parts:
@@ -53,7 +53,7 @@ def span(text: str) -> float | None:
 
 
 class Budget:
-    """So many units a minute, shared by all who spend; None: any number. `due`: when the next may be spent."""
+    """Units per minute, shared by all calls; None: unlimited. `due`: when the next unit may be spent."""
 
     def __init__(self, per_minute: float | None, now: float) -> None:
         self._seconds = 60.0 / per_minute if per_minute else 0.0
@@ -63,21 +63,21 @@ class Budget:
         return self._seconds > 0
 
     def spend(self, units: float, now: float) -> None:
-        """Also more than there is: the next waits until it is made up for."""
+        """May overdraw the budget: the next call then waits until the debt is made up."""
         self.due = max(self.due, now - BURST_SECONDS) + units * self._seconds
 
     def give_back(self, units: float) -> None:
-        """Units that were spent and not used; negative for more than were spent."""
+        """Return units that were spent but not used; negative if more were used than spent."""
         self.due -= units * self._seconds
 
 
 @dataclass(slots=True)
 class Bucket:
-    """What an endpoint says was left for a model `at` a time of the loop; all of `limit` is there when it `resets`.
+    """What an endpoint says was left for a model `at` a time of the loop; it holds `limit` again when it `resets`.
 
-    `number`: of the send whose answer said so. `rate`: what comes in a second where it fills bit by bit. That shows in
-    answers that tell one rate while what is left, `lowest` and `highest`, differs much: of a bucket that is filled at
-    once the time left shrinks while more is missing.
+    `number`: of the send whose answer said so. `rate`: units per second if it refills gradually. Answers show that by
+    implying one rate while what is left varies widely, from `lowest` to `highest`; if a bucket is refilled at once, the
+    time to the reset shrinks while less is left.
     """
 
     left: float
@@ -95,13 +95,13 @@ class Bucket:
             self.rate = (self.limit - self.left) / (self.resets - self.at)
 
     def follow(self, known: "Bucket") -> None:
-        """It is what a later answer than that of `known` says."""
+        """Take over what the earlier bucket `known` showed of the refill rate."""
         if math.isclose(self.rate, known.rate, rel_tol=SAME_RATE):
-            self.rate = known.rate  # that of the first: a rate that grows is none
+            self.rate = known.rate  # the first one, so that a growing rate does not count as one
             self.lowest, self.highest = min(self.lowest, known.lowest), max(self.highest, known.highest)
 
     def opens(self, cost: float, now: float) -> float:
-        """The time from which so much is in it, infinite where only another answer can tell."""
+        """The time from which it holds `cost`; infinite if only another answer can tell."""
         if now >= self.resets:
             self.left, self.resets = self.limit, math.inf
         elif self.resets < math.inf and self.highest - self.lowest >= self.limit / 4:
@@ -112,24 +112,24 @@ class Bucket:
 
 @dataclass(slots=True)
 class Silence:
-    """A time in which an endpoint gave nothing but 5xx and lost connections. `calls`: the first few that met it."""
+    """A period in which an endpoint gave only 5xx and lost connections. `calls`: the first few that met it."""
 
     since: float
     sends: int = 0
     refused: bool = False
-    """No connection came about, which no request can be the reason of."""
+    """A connection could not be opened, which no request can cause."""
     calls: set[str] = field(default_factory=set)
     said: str = ""
 
 
 class Send:
-    """One call on its way, from its turn in the flow (`async with`) until `end`, which follows if the block raises."""
+    """One call under way, from its turn in the flow (`async with`) until `end`, which is called if the block raises."""
 
     def __init__(self, flow: "Flow", model: str, digest: str, failures: int, tokens: Callable[[], int]) -> None:
         self._flow, self._count, self._tokens = flow, tokens, -1
         self.model, self.digest, self.failures = model, digest, failures
         self.number = 0
-        """Its place in the order of coming while it waits, then in that of going."""
+        """Its place in the order of arrival while it waits, then in the order of sending."""
         self.round, self.went = 0, 0.0
         self.turn: asyncio.Future[None] | None = None
 
@@ -142,7 +142,7 @@ class Send:
             self.end()
 
     def cost(self, unit: Unit) -> int:
-        """What it takes of a budget: itself, or its estimated tokens."""
+        """What it takes from a budget: one request, or its estimated tokens."""
         if unit == "requests":
             return 1
         if self._tokens < 0:
@@ -150,23 +150,23 @@ class Send:
         return self._tokens
 
     def told(self, response: Response) -> None:
-        """An answer has begun, with what its headers say."""
+        """An answer has begun: note what its headers say."""
         self._flow.told(self, response)
 
     def came(self, failure: Failure | None) -> None:
-        """How the endpoint took it; None: it answered."""
+        """Note the outcome; None: the endpoint answered."""
         self._flow.came(self, failure)
 
     def end(self, usage: Usage | None = None) -> None:
-        """It is over, booked as `usage` (None: as nothing). Only the first time counts."""
+        """The call is over and booked as `usage` (None: nothing). Calling this again does nothing."""
         self._flow.ended(self, usage)
 
 
 class Flow:
-    """What all calls of one endpoint share. `share`: of the budgets, for one of several processes.
+    """What all calls to one endpoint share. `share`: this process's share of the budgets, if there are several.
 
-    Calls go in the order of their coming; one that has failed goes before all that failed less often, because its
-    attempts are few. A stream keeps its place until it is read to its end or closed. With `replayed` nothing waits.
+    Calls go in order of arrival, but one that has failed goes before all that failed less often, because its attempts
+    are limited. A stream keeps its place until it is read to the end or closed. With `replayed` nothing waits.
     """
 
     def __init__(self, settings: LlmSettings, *, share: float = 1.0, replayed: bool = False) -> None:
@@ -179,14 +179,14 @@ class Flow:
         }
         self._budgets = {unit: Budget(limit and limit * share, now) for unit, limit in limits.items()}
         self._buckets: dict[str, dict[Unit, Bucket]] = {}
-        """By model: providers limit each for itself."""
+        """By model: providers limit each one separately."""
         self.window = float(settings.max_connections)
-        """Calls at once."""
+        """How many calls may be under way at once."""
         self._round = self._outcomes = self._lost = 0
-        """A round begins when the window is halved; what was sent before says nothing about the smaller one."""
+        """A round begins when the window is halved; what was sent before says nothing about the smaller window."""
         self._held = now
         self._one_by_one = 0
-        """How many are yet to go one after another, after a wait that the endpoint asked for."""
+        """How many calls must still go one after another, after a wait that the endpoint asked for."""
         self._under_way: set[Send] = set()
         self._waiting: list[Send] = []
         self._numbers = count(1)
@@ -199,11 +199,11 @@ class Flow:
         return asyncio.get_running_loop().time()
 
     def send(self, model: str, digest: str, failures: int, tokens: Callable[[], int]) -> Send:
-        """For the call of this digest, which failed so often before; `tokens` estimates its own and its answer's."""
+        """A send of the call `digest`, which failed `failures` times; `tokens` estimates its own and its answer's."""
         return Send(self, model, digest, failures, tokens)
 
     async def admit(self, send: Send) -> None:
-        """Return when it is the turn of this send."""
+        """Wait for the turn of this send."""
         if self._replayed:
             return
         send.number = next(self._numbers)
@@ -221,7 +221,7 @@ class Flow:
             raise
 
     def _let_go(self) -> None:
-        """Let go who may, and come back when the next may."""
+        """Start every send that may go now, and set a timer for the next one."""
         now = self._now()
         while self._waiting and len(self._under_way) < int(self.window):
             opens = max(self._held, *(budget.due for budget in self._budgets.values()))
@@ -238,7 +238,7 @@ class Flow:
             return
 
     def _opens(self, send: Send, now: float) -> float:
-        """The time from which the buckets of its model have room for it; now, where nobody could tell of more."""
+        """The time from which its model's buckets have room for it; now, if no call is under way that could tell."""
         buckets = self._buckets.get(send.model)
         if not buckets:
             return now
@@ -263,7 +263,7 @@ class Flow:
             send.turn.set_result(None)
 
     def ended(self, send: Send, usage: Usage | None) -> None:
-        """Its place is free, and the budget of tokens knows what it took."""
+        """Free its place, and correct the token budget by what it really used."""
         if send not in self._under_way:
             return
         self._under_way.remove(send)
@@ -272,7 +272,7 @@ class Flow:
         self._let_go()
 
     def told(self, send: Send, response: Response) -> None:
-        """Hold all calls for as long as a refusal asks, and note what is left for the model."""
+        """Hold back all calls for as long as a refusal asks, and note what is left for the model."""
         if self._replayed:
             return
         now = self._now()
@@ -287,16 +287,16 @@ class Flow:
             found, known = _bucket(limits, unit, send.went, send.number), buckets.get(unit)
             if found is None:
                 if known is not None and known.opens(math.inf, now) == math.inf:
-                    del buckets[unit]  # it was filled anew, and answers do not tell of it any more
+                    del buckets[unit]  # it was refilled, and answers no longer report it
             elif known is None or found.number >= known.number:
                 if known is not None:
                     found.follow(known)
                 later = (one for one in self._under_way if one.model == send.model and one.number > send.number)
-                found.left -= sum(one.cost(unit) for one in later)  # the endpoint had not seen these
+                found.left -= sum(one.cost(unit) for one in later)  # the endpoint had not seen these yet
                 buckets[unit] = found
 
     def came(self, send: Send, failure: Failure | None) -> None:
-        """Learn from an answer (None) or a failure how many calls at once, and whether anybody is there."""
+        """Learn from an answer (None) or a failure how many calls to allow, and whether the endpoint is there."""
         if self._replayed:
             return
         silent = failure is not None and (failure.status is None or failure.status >= 500)
@@ -327,14 +327,14 @@ class Flow:
 
     @property
     def silent(self) -> bool:
-        """Whether the endpoint answers nobody now: no failure is about one request."""
+        """Whether the endpoint now answers no call at all, so that failures are not about single requests."""
         silence = self._silence
         if silence is None:
             return False
         return (self._answered and silence.refused) or len(silence.calls) >= SILENCE
 
     def gone(self) -> str | None:
-        """What to say of an endpoint that has been silent for `llm.give_up_seconds`; None: it has not."""
+        """The error for an endpoint that has been silent for `llm.give_up_seconds`; None if it has not."""
         silence = self._silence
         if not self.silent or silence is None or silence.sends < SILENCE:
             return None
@@ -345,12 +345,12 @@ class Flow:
 
 
 def _bucket(headers: Mapping[str, str], unit: Unit, went: float, number: int) -> Bucket | None:
-    """What OpenAI's headers (platform.openai.com/docs/guides/rate-limits) say of a unit.
+    """What OpenAI's headers (platform.openai.com/docs/guides/rate-limits) say about a unit.
 
-    Of requests also what those of draft-ietf-httpapi-ratelimit-headers-06 say. Whether a bucket fills at once or bit by
-    bit they do not say; until that shows an empty one is left alone until it is full. Time counts from when the call
-    went, as it was admitted then, however long its answer took. A reset that is not worth waiting for (of a day's
-    requests) is left to the refusal that comes.
+    For requests, those of draft-ietf-httpapi-ratelimit-headers-06 are read too. They do not say whether a bucket
+    refills at once or gradually; until that shows, an empty one is not used before it is full. Time counts from when
+    the call was sent, because it was admitted then, however long its answer took. A reset that is not worth waiting for
+    (of a daily quota) is left to the refusal that will come.
     """
     forms = [("x-ratelimit-{}-" + unit)] + (["ratelimit-{}"] if unit == "requests" else [])
     for form in forms:

@@ -1,6 +1,6 @@
-"""The HTTP library (`openai` 3 is built on `httpx2`), and what went wrong with a request in one line without our key.
+"""The HTTP library (`openai` 3 is built on `httpx2`), and what went wrong with a request, in one line without our key.
 
-Everything of ours that speaks HTTP imports the library from here.
+All our code that speaks HTTP imports the library from here.
 """
 
 import functools
@@ -39,15 +39,15 @@ from httpx2 import TimeoutException as TimeoutException
 from aiq.core.text import json_value, whole
 
 Over = Callable[[AsyncBaseTransport], AsyncBaseTransport]
-"""Puts a transport over another one."""
+"""Wraps a transport in another one."""
 
 BOUNDS = "aiq_bounds"
-"""Extension of a request after whose `Bounds` nobody reads on."""
+"""Extension of a request: the `Bounds` beyond which its answer is not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`deadline`: a time of the running loop; `most_bytes`: of the body; one that is longer is of no use."""
+    """`deadline`: a time of the running loop; `most_bytes`: of the body; a longer one is useless to the caller."""
 
     deadline: float
     most_bytes: int
@@ -61,11 +61,11 @@ _TITLE = re.compile(r"<title[^>]*>([^<]*\S[^<]*)</title>", re.IGNORECASE)
 _MASKED = re.compile(r"[\w-]*\*{3}[\w*-]*")
 
 MESSAGE_CHARS = 300
-"""How much of an endpoint's own words an error of ours repeats."""
+"""How much of an endpoint's own message our errors repeat."""
 
 
 def create_ssl_context() -> ssl.SSLContext:
-    """One for the process, as the environment names certificates: to read them takes as long as a hundred requests."""
+    """One per process and set of certificates (by environment): reading them takes as long as a hundred requests."""
     return _ssl_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
@@ -75,22 +75,22 @@ def _ssl_context(*_: str | None) -> ssl.SSLContext:
 
 
 def failure_text(error: Exception) -> str:
-    """Why a request could not be sent or its answer not read."""
+    """Why a request could not be sent or its answer could not be read."""
     if isinstance(error, TimeoutException):
         return f"no answer in time ({type(error).__name__})"
     return str(error) or type(error).__name__
 
 
 def send_error(name: str, message: str) -> RequestError:
-    """The library's failure of this name; one of another library's is a ReadError."""
+    """The library's exception of this name; another library's becomes a ReadError."""
     kind = getattr(httpx2, name, None)
     return kind(message) if isinstance(kind, type) and issubclass(kind, RequestError) else ReadError(message)
 
 
 def read_error(body: bytes, key: str) -> tuple[str, str]:
-    """What the body of an error answer says and its code: its `error` (OpenAI) or `detail` (Tavily), or all of it.
+    """The message and code in the body of an error answer: its `error` (OpenAI) or `detail` (Tavily), or all of it.
 
-    Of a page the title.
+    Of an HTML page, the title.
     """
     try:
         error = json_value(body)
@@ -105,12 +105,12 @@ def read_error(body: bytes, key: str) -> tuple[str, str]:
 
 
 def error_text(error: Any, key: str) -> str:
-    """What an error object says. Some endpoints repeat the key; it is taken out before anything is cut."""
+    """What an error object says. Some endpoints repeat the key, which is removed before the text is cut."""
     return " ".join(without_key(whole(_said(error)), key).split())[:MESSAGE_CHARS]
 
 
 def _said(error: Any) -> str:
-    """In the words of OpenAI (`message`), Ollama (`error`) or FastAPI (a list of `loc` and `msg`), or nested."""
+    """The message as OpenAI (`message`), Ollama (`error`) or FastAPI (a list of `loc` and `msg`) has it, or nested."""
     if isinstance(error, list) and error:
         return "; ".join(map(_said, error))
     if not isinstance(error, dict):
@@ -122,7 +122,7 @@ def _said(error: Any) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    """The text without the key, also where it stands in an address, and without the ends that a masked one shows."""
+    """The text without the key, plain or quoted as in a URL, and without the ends that a masked key shows."""
     for spelling in (key, quote(key, safe="")) if key else ():
         text = text.replace(spelling, "***")
     return _MASKED.sub("***", text) if key else text

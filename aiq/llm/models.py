@@ -30,19 +30,19 @@ NO_KEY = "no-key"
 """Sent to endpoints that need no key; the clients insist on one."""
 
 TEXTS_AT_ONCE = 128
-"""Texts of one request for embeddings: few enough for OpenAI's 300,000 tokens a request where each is 2,300 long."""
+"""Texts per embeddings request: few enough for OpenAI's limit of 300,000 tokens if each has 2,300."""
 
 stand_in: ContextVar[str | None] = ContextVar("stand_in", default=None)
-"""What takes the place of every key while a run is replayed; None: keys are read from the environment."""
+"""Replaces every key while a run is replayed; None: keys are read from the environment."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def read_key(variable: str | None, setting: str) -> str:
-    """The key in the environment variable that `setting` names; empty where it names none.
+    """The key in the environment variable that `setting` names; empty if it names none.
 
-    Raises ConfigError when `variable` is no name (it may be the key itself, so it is not repeated), is not set, or
-    holds what no HTTP header can.
+    Raises ConfigError if `variable` is not a name (it may be the key itself, so it is not repeated), is not set, or
+    holds characters that an HTTP header cannot.
     """
     if variable is None:
         return ""
@@ -54,13 +54,13 @@ def read_key(variable: str | None, setting: str) -> str:
     if not key:
         raise ConfigError(f"{setting}={variable}: this environment variable is not set; export the key")
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigError(f"{setting}={variable}: its value is no key: it has spaces, line breaks or letters of no key")
+        raise ConfigError(f"{setting}={variable}: its value is not a key: it has spaces, line breaks or odd characters")
     hide((key,))
     return key
 
 
 class RunModels:
-    """Implements `aiq.core.models.Models` on the run's one HTTP client. Raises ConfigError where the key is missing."""
+    """Implements `aiq.core.models.Models` on the run's one HTTP client. Raises ConfigError if the key is missing."""
 
     def __init__(self, settings: LlmSettings, client: RunClient) -> None:
         self._settings = settings
@@ -150,7 +150,7 @@ class RunModels:
     async def _send(
         self, role: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None, seconds: float | None = None
     ) -> Response:
-        """A chat completion for the role, fields in the order of OpenAI's client; its answer is whole, or streams."""
+        """Send a chat completion, its fields in the order of OpenAI's client; the answer is whole, or streams."""
         first = ("model", "stream", "messages")
         body = {name: body[name] for name in (*first, *sorted(body.keys() - set(first))) if name in body}
         own = {**self._headers, ROLE: role, **(headers or {})}
@@ -171,7 +171,7 @@ class RunModels:
         return found
 
     async def check(self) -> None:
-        """Raises RunAborted when the endpoint cannot be reached.
+        """Raise RunAborted if the endpoint cannot be reached.
 
         It need not list its models: Anthropic's takes no bearer token for that, and OpenAI's keys may be restricted.
         """
@@ -185,7 +185,7 @@ class RunModels:
 
 
 def _wire(message: Message) -> Any:
-    """A message as chat completions have it."""
+    """A message in the format of chat completions."""
     wire: dict[str, Any] = message.model_dump(include={"role", "content"})
     if message.tool_calls:
         wire |= message.returned

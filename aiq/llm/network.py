@@ -1,7 +1,7 @@
-"""The network of a run: below model calls aiohttp, which parses HTTP in C and hands out connections at no cost.
+"""The network of a run: model calls go over aiohttp, which parses HTTP in C and hands out connections at no cost.
 
-Of what a call of httpx2 took of the processor, its parser in Python and its pool, which looks at every connection for
-every request, were most.
+Most of the processor time of a call over httpx2 went to its parser, written in Python, and to its pool, which looks at
+every connection for every request.
 """
 
 import ssl
@@ -24,18 +24,18 @@ from aiq.llm.http import (
 )
 from aiq.llm.route import NetworkTransport, Proxies
 
-if TYPE_CHECKING:  # a tenth of a second to import, which runs that ask no endpoint need not wait for
+if TYPE_CHECKING:  # takes a tenth of a second to import, which only runs that call an endpoint must wait for
     from aiohttp import ClientResponse, ClientSession
 
 KEPT_SECONDS = 5.0
-"""How long an idle connection is kept: servers close theirs after so long, and a call sent on a closed one is lost."""
+"""How long an idle connection is kept: servers close theirs about then, and a call sent on a closed one is lost."""
 
 LONGEST_HEADER = 65_536
-"""Bytes. Gateways put all their policies into one; aiohttp's own limit is 8,190."""
+"""Bytes. Gateways put all their policies into one header; aiohttp's own limit is 8,190."""
 
 
 class Network(AsyncBaseTransport):
-    """Model calls, as many as their flow lets go; all else has connections of its own: slow pages hold up no call."""
+    """Model calls, as many as their flow allows; the rest has its own connections, so that slow pages delay no call."""
 
     def __init__(self, others: int) -> None:
         tls = create_ssl_context()
@@ -53,7 +53,7 @@ class Network(AsyncBaseTransport):
 class ModelTransport(AsyncBaseTransport):
     """Any number of connections, through the machine's proxies; bodies come as they were sent, still encoded.
 
-    The error says whether the request went out: ConnectError and ConnectTimeout, it did not; any other, it may have.
+    The error says whether the request went out: with ConnectError and ConnectTimeout not, with any other perhaps.
     """
 
     def __init__(self, tls: ssl.SSLContext) -> None:
@@ -76,14 +76,14 @@ class ModelTransport(AsyncBaseTransport):
                 timeout=ClientTimeout(sock_connect=limits.get("connect"), sock_read=limits.get("read")),
                 allow_redirects=False,
             )
-            whole = answer.content.is_eof() and answer.content_length is not None  # it came with its head, in one piece
+            whole = answer.content.is_eof() and answer.content_length is not None  # it came at once with its headers
             body: dict[str, Any] = {"content": answer.content.read_nowait()} if whole else {"stream": _Body(answer)}
         except (ClientError, OSError) as error:
             raise _failure(error) from error
         return Response(answer.status, headers=list(answer.raw_headers), **body)
 
     def _opened(self) -> "ClientSession":
-        """A session that adds nothing to a request and keeps nothing of an answer; it belongs to the running loop."""
+        """A session that adds nothing to requests and keeps nothing from answers; it belongs to the running loop."""
         from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 
         return ClientSession(
@@ -119,7 +119,7 @@ class _Body(AsyncByteStream):
 
 
 def _failure(error: Exception) -> RequestError:
-    """The same in httpx2's terms; aiohttp's own words for a failed connection only repeat where to."""
+    """The error in httpx2's terms; aiohttp's own message for a failed connection only repeats the address."""
     from aiohttp import ClientConnectorError, ClientPayloadError, ConnectionTimeoutError
 
     if isinstance(error, TimeoutError):

@@ -1,4 +1,4 @@
-"""What a model call costs: by the usage that its endpoint reports, however it writes it; else estimated by its text."""
+"""What a model call costs: from the usage that its endpoint reports, in whatever form; else estimated from its text."""
 
 import json
 import logging
@@ -11,7 +11,7 @@ from aiq.core.llm_settings import LlmSettings
 from aiq.core.usage import Quantity, Usage
 
 MOST_TOKENS = 100_000_000
-"""Of one call: ten times the largest context there is. What is more is no count."""
+"""Of one call: ten times the largest context there is. Anything above is not a count."""
 
 _LATIN = re.compile("[\\u0000-\\u024f\\u1e00-\\u206f]+")
 _CJK = re.compile("[\\u2e80-\\u9fff\\uac00-\\ud7af\\uf900-\\ufaff\\uff00-\\uffef\\U00020000-\\U0003ffff]+")
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def _count(value: object) -> int | None:
-    """A number of tokens, which some endpoints write as "10" or 10.0; None for what is none."""
+    """A number of tokens, which some endpoints write as "10" or 10.0; None for anything else."""
     try:
         number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
     except (ValueError, OverflowError):
@@ -29,11 +29,11 @@ def _count(value: object) -> int | None:
 
 
 def plain_usage(reported: object) -> dict[str, Any]:
-    """The `usage` object of an answer with whole numbers, which clients rely on; without what is no count.
+    """The `usage` object of an answer with whole numbers, which clients rely on, and with counts only.
 
-    An answer has all tokens that the total has beyond the prompt: some endpoints leave thoughts out of its own number,
-    which are paid for as it is, and embeddings state none. Empty where it does not tell the tokens. No request has
-    none: some proxies write 0 for what they do not know.
+    All tokens of the total beyond the prompt's count as the answer's: some endpoints leave thoughts, which are billed
+    like the answer, out of its count, and embeddings have none. Empty if the tokens are unknown, as they are if the
+    prompt has 0: some proxies write 0 for what they do not know.
     """
     counts = _counts(reported) if isinstance(reported, Mapping) else {}
     beyond = counts.get("total_tokens", -1) - counts.get("prompt_tokens", 0)
@@ -50,13 +50,13 @@ def _counts(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cached(counts: Mapping[str, Any]) -> int:
-    """The tokens of the prompt that a cache had, by OpenAI's name, Moonshot's or DeepSeek's."""
+    """The prompt tokens that came from a cache, by OpenAI's field name, Moonshot's or DeepSeek's."""
     read = {**counts, **(counts.get("prompt_tokens_details") or {})}
     return int(read.get("cached_tokens") or read.get("prompt_cache_hit_tokens") or 0)
 
 
 class PriceList:
-    """Prices by model name. A model without one costs None, and is warned of once."""
+    """Prices by model name. The cost of a model without one is None, with a warning the first time."""
 
     def __init__(self, settings: LlmSettings) -> None:
         self._prices = settings.prices
@@ -64,9 +64,9 @@ class PriceList:
         self._warned: set[str] = set()
 
     def usage(self, body: Mapping[str, Any], reply: Any, reported: object) -> Usage:
-        """One exchange's usage: of the request `body`, the `reply` to it (None: none came) and the usage reported.
+        """One exchange's usage, from the request `body`, the `reply` to it (None: none came) and the usage reported.
 
-        Without a report it is an unreported call that costs 0 for certain, and an estimate that limits count.
+        Without a report it is an unreported call whose known cost is 0, with an estimate that limits count.
         """
         model, counts = str(body.get("model", "")), plain_usage(reported)
         usage = Usage(calls=1, unreported_calls=1)
@@ -88,9 +88,9 @@ class PriceList:
         return model in self._prices
 
     def estimate(self, body: Mapping[str, Any], reply: Any) -> dict[Quantity, float]:
-        """Tokens and US dollars by the text that was sent and got; no dollars for a model without a price.
+        """Tokens and US dollars by the text sent and received; 0 dollars for a model without a price.
 
-        A reply that did not come (None) may have become as long as it may be.
+        A reply that did not come (None) counts as the longest that the request allows.
         """
         price = self._prices.get(str(body.get("model", "")))
         longest = _count(body.get("max_completion_tokens") or body.get("max_tokens")) or 0
@@ -103,7 +103,7 @@ class PriceList:
         return {"tokens": tokens.total_tokens, "usd": 0.0 if price is None else price.cost(tokens)}
 
     def tokens(self, body: Mapping[str, Any]) -> int:
-        """How many tokens a call may take: those of its text, and an answer as long as it may become."""
+        """How many tokens a call may take: those of its text, and the longest answer that it allows."""
         return round(self.estimate(body, None)["tokens"])
 
     def _tokens(self, value: Any) -> int:

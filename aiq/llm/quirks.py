@@ -1,6 +1,6 @@
-"""Where endpoints differ from OpenAI's: requests as `llm.quirks` wants them, and replies put into OpenAI's form.
+"""Where endpoints differ from OpenAI's: requests adapted to `llm.quirks`, and replies put into OpenAI's form.
 
-Structured output that an endpoint refuses is asked for in the next less strict form, and so from then on.
+When an endpoint refuses a form of structured output, the next less strict form is used from then on.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from aiq.core.llm_settings import QuirkSettings
 from aiq.core.text import json_value
 
 FORMS: Final = ("json_schema", "json_object", "prose")
-"""Of structured output, the strictest first; the names of the first two are OpenAI's."""
+"""The forms of structured output, the strictest first; the names of the first two are OpenAI's."""
 
 _WRONG_REQUEST: Final = frozenset({400, 422, 501})
 _NAMES_FORM: Final = re.compile("response_format|json_schema|json_object")
@@ -28,16 +28,16 @@ _WITHOUT: Final = {
     "parallel_tool_calls": "parallel_tool_calls=false",
     "stream_options": "stream_usage=false",
 }
-"""By request field: the quirk with which it is not sent."""
+"""By request field: the quirk that leaves it out."""
 
 
 _RETURNED: Final = ("reasoning_content", "reasoning_details", "extra_content")
 
 
 def returned(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a message that calls tools, or of one of its calls, goes back with the results as it came.
+    """The parts of a message that calls tools, or of one of its calls, that go back unchanged with the results.
 
-    Without it some endpoints refuse them: DeepSeek and Moonshot (`reasoning_content`,
+    Without them some endpoints refuse the results: DeepSeek and Moonshot (`reasoning_content`,
     https://api-docs.deepseek.com/guides/thinking_mode), Gemini (`extra_content` of a call, the signature of a thought,
     https://ai.google.dev/gemini-api/docs/thought-signatures), OpenRouter for such models (`reasoning_details`).
     """
@@ -45,7 +45,7 @@ def returned(said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def adapted(body: Mapping[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
-    """The body of a request as the endpoint wants it; with OpenAI's quirks as it is, its usage asked for."""
+    """The body of a request as the endpoint wants it; for OpenAI's quirks as it is, but asking for a stream's usage."""
     body = dict(body)
     if not quirks.stream_usage:
         body.pop("stream_options", None)
@@ -69,70 +69,70 @@ def _message(message: dict[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
 
 
 def refused_field(status: int | None, said: str, body: Mapping[str, Any]) -> str | None:
-    """The field of a request that an endpoint's refusal names and a quirk leaves out, if it names one."""
+    """The field of a request that an endpoint's refusal names and a quirk can leave out, if there is one."""
     named = (field for field in _WITHOUT if field in body and re.search(rf"\b{field}\b", said))
     return next(named, None) if status in _WRONG_REQUEST else None
 
 
 def without_field(field: str) -> str:
-    """The setting with which requests lack this field."""
+    """The setting that leaves this field out of requests."""
     return f"llm.quirks.{_WITHOUT[field]}"
 
 
 def form_of(body: Mapping[str, Any]) -> str:
-    """In which of `FORMS` a request asks for its answer; prose also where it asks for no JSON."""
+    """The one of `FORMS` in which a request asks for its answer; also prose if it does not ask for JSON."""
     kind = (body.get("response_format") or {}).get("type")
     return kind if kind in FORMS else FORMS[-1]
 
 
 def structured_as(body: Mapping[str, Any], form: str) -> dict[str, Any]:
-    """The request in this form, if it is in a stricter one: then its messages state the schema."""
+    """The request in this form, if its own is stricter; its messages then state the schema."""
     asked = form_of(body)
     if FORMS.index(form) <= FORMS.index(asked):
         return dict(body)
     wanted = {"response_format": {"type": form}} if form != FORMS[-1] else {}
     rest = {name: value for name, value in body.items() if name != "response_format"}
     if asked == FORMS[0]:
-        rest["messages"] = _told(body["messages"], body["response_format"]["json_schema"].get("schema"))
+        rest["messages"] = _with_instruction(body["messages"], body["response_format"]["json_schema"].get("schema"))
     return {**rest, **wanted}
 
 
-def _told(messages: Sequence[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
-    """The messages, the last of which says what to answer: chat templates take no system message there."""
+def _with_instruction(messages: Sequence[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
+    """The messages with the instruction in a user message at the end: chat templates take no system message there."""
     *earlier, last = messages
-    told = f"{_INSTRUCTION}\n{json.dumps(schema, ensure_ascii=False)}"
+    instruction = f"{_INSTRUCTION}\n{json.dumps(schema, ensure_ascii=False)}"
     if last.get("role") == "user" and isinstance(last.get("content"), str):
-        return [*earlier, {**last, "content": f"{last['content']}\n\n{told}"}]
-    return [*messages, {"role": "user", "content": told}]
+        return [*earlier, {**last, "content": f"{last['content']}\n\n{instruction}"}]
+    return [*messages, {"role": "user", "content": instruction}]
 
 
 def refuses_form(status: int | None, said: str) -> bool:
     """Whether a failure may be about the form of structured output.
 
-    A server error that does not name it may pass, and is sent again as it was: a fallback that depended on such an
-    error would make answers depend on when it struck.
+    A server error that does not name the form may pass, so the request is sent again unchanged: if such errors caused
+    a fallback, answers would depend on when they occur.
     """
     return status in _WRONG_REQUEST or bool(_NAMES_FORM.search(said))
 
 
 class Forms:
-    """The forms of structured output that the run's endpoint takes, learned from what it refused.
+    """The forms of structured output that the run's endpoint takes, learned from its refusals.
 
-    Kept by model and schema: then the request that is answered does not depend on which sample asked first.
+    Kept by model and schema, so that the request that is answered does not depend on which sample asked first.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None) -> None:
         self.known = dict(known or {})
-        """The form by digest of model and schema: what an earlier run has learned can be given to the next."""
+        """The form by digest of model and schema: what one run has learned can be passed on to the next."""
         self.learned: dict[str, str] = {}
         """The form by model and name of the schema, for people."""
 
     def taken(self, body: Mapping[str, Any]) -> str:
-        """In which form to send this request, which may be less strict than its own."""
+        """The form in which to send this request, which may be less strict than its own."""
         return self.known.get(_schema_key(body), form_of(body))
 
     def learn(self, body: Mapping[str, Any], form: str) -> None:
-        """The request, as it was made, was answered in this form and refused in stricter ones."""
+        """Note that this request, given as it was made, was answered in this form and refused in stricter ones."""
         self.known[_schema_key(body)] = form
         schema = body["response_format"].get("json_schema") or {}
         self.learned[" ".join(filter(None, [body.get("model"), schema.get("name")]))] = form
@@ -144,18 +144,18 @@ def _schema_key(body: Mapping[str, Any]) -> str:
 
 
 def canonical(value: Any) -> str:
-    """JSON of which there is one for each value."""
+    """Canonical JSON: equal values give the same text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def in_openais_form(message: Any, asked: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """A reply's message with its texts as text, and tool calls with type, name, unique id and an object as JSON text.
+    """A reply's message with texts as strings, and tool calls with type, name, unique id and a JSON object as text.
 
-    `asked`: the messages of the request, whose calls' ids are taken. Raises TypeError for what is no message, or tool
-    calls that are no list.
+    `asked`: the messages of the request, whose call ids are already taken. Raises TypeError if `message` is not a
+    message, or its tool calls are not a list.
     """
     if not isinstance(message, dict):
-        raise TypeError(f"a message is no {type(message).__name__}")
+        raise TypeError(f"a message is not a {type(message).__name__}")
     texts = {part: message[part] for part in ("content", "refusal") if not isinstance(message.get(part), str | None)}
     changed = {**message, **{part: _text(given) for part, given in texts.items()}}
     if message.get("tool_calls"):
@@ -165,7 +165,7 @@ def in_openais_form(message: Any, asked: Iterable[Mapping[str, Any]]) -> dict[st
 
 
 def _text(content: Any) -> str:
-    """Content in parts as one text, without parts that have none (thoughts); any other object is an answer in JSON."""
+    """Content in parts as one text, without parts that have none (thoughts); any other value is an answer in JSON."""
     parts = content if isinstance(content, list) else [content]
     if not all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in parts):
         return json.dumps(content, ensure_ascii=False)
@@ -183,7 +183,7 @@ def _calls(calls: Sequence[dict[str, Any]], taken: list[Any]) -> Iterator[dict[s
 
 
 def _arguments(given: Any) -> str:
-    """JSON of an object, or text that is no JSON, which is answered as such; other values are no arguments."""
+    """A JSON object as text; text that is not JSON stays, to be answered as such; other values are no arguments."""
     value = given
     if isinstance(given, str):
         try:

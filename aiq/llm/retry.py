@@ -16,7 +16,7 @@ _RETRY_INFO = re.compile(rb'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
 _SPENT = re.compile(
     "credit balance|billing hard limit|insufficient (balance|credit|fund)|budget has been exceeded", re.IGNORECASE
 )
-"""Of an account that can pay for nothing more, in the words of Anthropic, OpenAI, others, and LiteLLM's proxy."""
+"""How Anthropic, OpenAI, others and LiteLLM's proxy say that an account has nothing left to spend."""
 
 LONGEST_WAIT = 600.0
 """Seconds. An endpoint that asks for more (a spent daily quota) is not worth waiting for."""
@@ -27,7 +27,7 @@ def worth_retrying(status: int | None) -> bool:
 
 
 def spent(status: int | None, code: str, said: str) -> bool:
-    """Whether a refusal says that the account can pay for nothing more."""
+    """Whether a refusal says that the account has nothing left to spend."""
     told = status in (400, 403, 429) and _SPENT.search(said) is not None
     return told or status == 402 or code == "insufficient_quota"
 
@@ -35,7 +35,7 @@ def spent(status: int | None, code: str, said: str) -> bool:
 def retry_after(headers: Headers, body: bytes = b"") -> float | None:
     """Seconds that `retry-after-ms` or `Retry-After` asks for (RFC 9110 10.2.3: a number or a date), at least 0.
 
-    Google has them in the body of the refusal (`google.rpc.RetryInfo`).
+    Google puts them into the body of the refusal (`google.rpc.RetryInfo`).
     """
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
@@ -54,10 +54,10 @@ def retry_after(headers: Headers, body: bytes = b"") -> float | None:
 def next_wait(
     policy: RetrySettings, failures: int, asked: float | None, *seed: object, attempts: int | None = None
 ) -> float | None:
-    """Seconds until the next send after `failures` failed ones (from 1); None when it is not worth it.
+    """Seconds until the next send after `failures` failed ones (from 1); None if it is not worth it.
 
-    `asked`, what the endpoint asked for, is waited exactly; 0 (or a date gone by) asks for nothing. Else waits double
-    from `first_seconds` up to `most_seconds`, each drawn from its upper half by seed. `attempts` takes the place of
+    If the endpoint `asked` for a wait, it is exactly that; 0 (or a past date) asks for none. Otherwise waits double
+    from `first_seconds` up to `most_seconds`, each drawn from its upper half by seed. `attempts` overrides
     `llm.retry.attempts`.
     """
     if failures >= (attempts or policy.attempts) or (asked is not None and asked > LONGEST_WAIT):
@@ -69,5 +69,5 @@ def next_wait(
 
 
 def spread(*seed: object) -> float:
-    """A factor of 0.5 to 1, drawn by seed: who has waited for one thing does not come back as one."""
+    """A factor of 0.5 to 1, drawn by seed, so that calls that waited for the same thing do not return all at once."""
     return 0.5 + 0.5 * derive(*seed) / 2**31

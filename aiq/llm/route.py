@@ -1,6 +1,6 @@
 """Where a request goes: to the offline stack on this machine, through a proxy, or straight out.
 
-The host names that belong to the offline stack, so that no URL depends on the port it listens on.
+The offline stack has host names of its own, so that no URL depends on the port it listens on.
 """
 
 import re
@@ -22,14 +22,14 @@ def is_offline(host: str) -> bool:
 
 
 def is_offline_website(host: str) -> bool:
-    """Whether a host of the offline stack has pages, and is no API."""
+    """Whether a host of the offline stack is a website, not an API."""
     return host.endswith("." + OFFLINE_DOMAIN) and host not in OFFLINE_SERVICES
 
 
 class RoutingTransport(AsyncBaseTransport):
-    """Sends offline hosts to 127.0.0.1:`offline_port` in plain HTTP, and everything else on as it is.
+    """Sends requests to offline hosts to 127.0.0.1:`offline_port` in plain HTTP, and all others on unchanged.
 
-    The offline stack sees the original `Host` header, and the scheme as `x-aiq-scheme`. Raises ConfigError without one.
+    The offline stack sees the original `Host` header, and the scheme as `x-aiq-scheme`. ConfigError without a port.
     """
 
     def __init__(self, inner: AsyncBaseTransport, offline_port: int | None) -> None:
@@ -53,9 +53,9 @@ class RoutingTransport(AsyncBaseTransport):
 
 
 class Proxies:
-    """Those that the machine is configured for (`HTTPS_PROXY`, `NO_PROXY`, ...), read when this is made.
+    """The machine's configured proxies (`HTTPS_PROXY`, `NO_PROXY`, ...), read at construction.
 
-    An address without a scheme is of HTTP, as curl takes it. Raises ConfigError for what is no HTTP proxy's.
+    An address without a scheme is HTTP, as in curl. Raises ConfigError for one that is not an HTTP proxy's.
     """
 
     def __init__(self) -> None:
@@ -66,20 +66,20 @@ class Proxies:
             if way in found
         }
         for way, address in self.addresses.items():
-            if not _HTTP_PROXY.fullmatch(address):  # which is not shown: it may hold a password
-                raise ConfigError(f"{way.upper()}_PROXY: is no address of an HTTP proxy; write http://HOST:PORT")
+            if not _HTTP_PROXY.fullmatch(address):  # it is not shown: it may hold a password
+                raise ConfigError(f"{way.upper()}_PROXY: not the address of an HTTP proxy; write http://HOST:PORT")
 
     def of(self, url: URL) -> str | None:
-        """The address of the proxy on the way to `url`; None: straight there. Loopback is never proxied."""
+        """The address of the proxy for `url`; None: connect directly. Loopback is never proxied."""
         if not self.addresses or url.host in ("127.0.0.1", "localhost", "::1") or urllib.request.proxy_bypass(url.host):
             return None
         return self.addresses.get(url.scheme)
 
 
 class NetworkTransport(AsyncBaseTransport):
-    """The network by httpx2, through the machine's proxies.
+    """The network over httpx2, through the machine's proxies.
 
-    `tls`: a context that several share, because each reads all certificates.
+    `tls`: a context that several transports share, because creating one reads all certificates.
     """
 
     def __init__(self, limits: Limits, tls: ssl.SSLContext | None = None) -> None:

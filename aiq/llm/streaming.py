@@ -1,4 +1,4 @@
-"""Streamed chat completions: passed on as they come, put together again, and booked when whole."""
+"""Streamed chat completions: passed on as they come, reassembled, and booked when complete."""
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -14,15 +14,15 @@ from aiq.llm.http import SEND_ERRORS, AsyncByteStream, Response, error_text, fai
 
 
 class StreamReader:
-    """Feed it the bytes of a stream in any pieces; it knows the reply, the usage, and whether it ended.
+    """Reads the bytes of a stream, fed in any pieces: the reply, the usage, and whether it ended.
 
-    An event that is no JSON object is passed over, as clients do. `hide_usage`: the caller gets no event that has the
-    usage and no choice; a caller that has not asked for one takes the first choice of every event.
+    An event that is not a JSON object is skipped, as clients do. `hide_usage`: the caller gets no event that has the
+    usage and no choice, because a caller that has not asked for one takes the first choice of every event.
     """
 
     def __init__(self, *, hide_usage: bool = False) -> None:
         self.rest = b""
-        """The beginning of a line."""
+        """The beginning of an unfinished line."""
         self._hide_usage = hide_usage
         self._message: dict[str, Any] = {"role": "assistant", "content": None}
         self._calls: dict[int, dict[str, Any]] = {}
@@ -46,12 +46,12 @@ class StreamReader:
         return message
 
     def feed(self, data: bytes) -> bytes:
-        """Read it; the lines that have come to their end, as the caller gets them."""
+        """Read the data; returns the lines that are now complete, as the caller gets them."""
         *lines, self.rest = (self.rest + data).split(b"\n")
         return b"".join(line + b"\n" for line in lines if self._line(line.strip(b"\r")))
 
     def _line(self, line: bytes) -> bool:
-        """Read it; whether the caller gets it."""
+        """Read the line; returns whether the caller gets it."""
         if not line.startswith(b"data:"):
             return True
         self.events += 1
@@ -67,7 +67,7 @@ class StreamReader:
         except ValueError:
             return True
         except (AttributeError, TypeError):
-            self.error = self.error or "an event of it is no part of a completion"
+            self.error = self.error or "one of its events is not part of a completion"
         return True
 
     def _event(self, event: dict[str, Any]) -> None:
@@ -95,7 +95,7 @@ class StreamReader:
 class BookedStream(AsyncByteStream):
     """The bytes as they come: `first`, then `rest`.
 
-    One that stops in the middle raises ModelError: part of it is with the caller, so it is not sent for again.
+    One that stops midway raises ModelError: the caller already has part of it, so it is not requested again.
     """
 
     first: bytes
@@ -118,7 +118,7 @@ class BookedStream(AsyncByteStream):
                     shown = self._read(piece)
                     waited = waited + time.monotonic() - asked if self._reader.events == events else 0.0
                     if self.call.seconds is not None and waited > self.call.seconds:
-                        raise self._cut("no event in time")  # blanks that keep a line alive are none
+                        raise self._cut("no event in time")  # blanks that keep a connection alive are not events
                     yield shown
                     asked = time.monotonic()
         except SEND_ERRORS as error:
@@ -148,6 +148,6 @@ class BookedStream(AsyncByteStream):
 
     async def aclose(self) -> None:
         self._lost("given up by the caller")
-        with suppress(RuntimeError):  # of a stream that was left in its middle the event loop closes this as well
+        with suppress(RuntimeError):  # if the stream was left midway, the event loop closes this as well
             await self.rest.aclose()
         await self.response.aclose()

@@ -1,6 +1,6 @@
 """The run's HTTP client: every model call gets its role, attempt and seed here, and is limited, retried and booked.
 
-Other requests (searches, pages, the models list) pass through: they have no role, no session and no books.
+Other requests (searches, pages, the models list) pass through: they have no role and no session, and are not booked.
 """
 
 import asyncio
@@ -50,12 +50,12 @@ CONNECT_SECONDS = 10.0
 """A reachable host accepts a connection well within this; the time for an answer is `llm.timeout_seconds`."""
 
 RETRY = "aiq_retry"
-"""Extension of requests that ask no model: whether to retry, where the method does not tell."""
+"""Extension of requests that call no model: whether to retry, if the method does not tell."""
 
 BUSY = frozenset({429, 500, 502, 503, 504})
 
 ABOUT_ONE_REQUEST = frozenset({400, 413, 422})
-"""Refusals that may be about what one request says, and not about where it is sent, as which model, by whom."""
+"""Refusals that may be about the content of one request, not about the address, the model or the key."""
 
 
 def open_client(
@@ -71,11 +71,11 @@ def open_client(
 ) -> "RunClient":
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
-    `offline_port`: where the offline stack listens, if it was started. `forms` is where it keeps what it learns of
-    structured output. `over` puts a transport between the session's and the way out; `replayed`: nothing goes out, so
-    nobody waits before a call is sent again. `others`: how many connections there may be that ask no model
-    (`web.max_connections`). `share`: of the endpoint's budgets, for one of several processes. Cookies are refused: they
-    would tie samples.
+    `offline_port`: where the offline stack listens, if it was started. `forms` keeps what is learned about structured
+    output. `over` puts a transport between the session's and the network; `replayed`: nothing goes out, so retries do
+    not wait. `others`: how many connections there may be besides those of model calls (`web.max_connections`).
+    `share`: this process's share of the endpoint's budgets, if there are several. Cookies are refused: they would link
+    samples.
     """
     network = inner or Network(others or settings.max_connections)
     way = over(RoutingTransport(network, offline_port))
@@ -88,7 +88,7 @@ def open_client(
 
 
 class RunClient(AsyncClient):
-    """Closed by its `async with` and by nobody else: what is lent to one agent serves all samples."""
+    """Closed only by its `async with`: the client that is lent to one agent serves all samples."""
 
     def __init__(self, transport: "SessionTransport", **options: Any) -> None:
         super().__init__(transport=transport, **options)
@@ -96,7 +96,7 @@ class RunClient(AsyncClient):
         self._defaults = [*self.headers.items()]
 
     def build_request(self, method: str, url: URL | str, **given: Any) -> Request:
-        """The same without a search for each header among this client's, where a stock client has made it all ready."""
+        """The same, but without looking up each header in the client's if a stock client has prepared everything."""
         headers, content, timeout = map(given.get, ("headers", "content", "timeout"))
         more = {name for name, value in given.items() if value} - {"headers", "content", "timeout"}
         if more or not (isinstance(headers, list) and isinstance(content, bytes) and isinstance(timeout, Timeout)):
@@ -107,11 +107,11 @@ class RunClient(AsyncClient):
         return Request(method, url, headers={**others, **own}, stream=ByteStream(content), extensions=extensions)
 
     async def ask(self, asked: Asked) -> Response:
-        """Send a model call as any, without what a client does for other requests: redirects, cookies, logins."""
+        """Send a model call, without what a client does for other requests: redirects, cookies, logins."""
         return await self._models.ask(asked)
 
     async def send(self, request: Request, *, stream: bool = False, **options: Any) -> Response:
-        """The same for the model calls of a stock client."""
+        """Send a request; the model calls of a stock client go through `ask`."""
         if (api := api_of(request)) is None:
             return await super().send(request, stream=stream, **options)
         start = time.perf_counter()
@@ -126,7 +126,7 @@ class RunClient(AsyncClient):
 
 
 def timeouts(settings: LlmSettings, most: float | None = None) -> Timeout:
-    """Those of one send, at most `most` seconds where it is given; none on the pool: a full one is no failure."""
+    """The timeouts of one send, at most `most` seconds if given; none for the pool: a full one is not a failure."""
     seconds = settings.timeout_seconds if most is None else min(settings.timeout_seconds, most)
     return Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=None)
 
@@ -135,12 +135,12 @@ class SessionTransport(AsyncBaseTransport):
     """Sends model calls for the session that `aiq.core.session.current` finds.
 
     A call that fails in a way worth retrying (connection, timeout, cut or unreadable answer, 408, 409, 429, 5xx) is
-    sent again as `llm.retry` says (or as its caller does, see `aiq.core.models.retrying`), and ends in ModelError; any
-    other refusal is a ModelError at once. A wrong key (401), an empty account (402), a wait of more than `LONGEST_WAIT`
-    that is asked for, a limit in money for a model without a price, or any refusal that is not about one request (403,
-    404, 405, a redirect) by a model that has not answered yet, is RunAborted. Structured output whose form is refused
-    is asked for in the next one of `FORMS`. Raises LimitReached before the send that would pass a limit, and
-    RuntimeError for a call without role or session or to another of the endpoint's APIs, which nobody would count.
+    retried as `llm.retry` says (or as its caller does, see `aiq.core.models.retrying`), and finally raises ModelError;
+    any other refusal raises it at once. RunAborted is raised for a wrong key (401), an empty account (402), a demanded
+    wait longer than `LONGEST_WAIT`, a limit in money for a model without a price, and any refusal that is not about one
+    request (403, 404, 405, a redirect) by a model that has not answered yet. If a form of structured output is refused,
+    the next one of `FORMS` is used. Raises LimitReached before the send that would exceed a limit, and RuntimeError for
+    calls that would go uncounted: without role or session, or to another of the endpoint's APIs.
     """
 
     def __init__(
@@ -169,18 +169,18 @@ class SessionTransport(AsyncBaseTransport):
         if api := api_of(request):
             return await self.ask(await as_asked(api, request))
         if request.method == "POST" and str(request.url).startswith(self._endpoint):
-            raise RuntimeError(f"{request.url}: models are reached by chat completions and embeddings only")
+            raise RuntimeError(f"{request.url}: models are called through chat completions and embeddings only")
         return await self._pass_through(request)
 
     async def ask(self, asked: Asked) -> Response:
-        """The answer to a model call, read whole unless it streams, with `USAGE` and `ANSWER` if it does not."""
+        """The answer to a model call; unless it streams, it is read whole and has `USAGE` and `ANSWER`."""
         session = current()
         return await self._ask_model(read_call(asked, session, self._settings), session)
 
     async def _pass_through(self, request: Request) -> Response:
-        """Send it on; where it is repeatable, again while there is no connection or the server is busy.
+        """Send it on; if it is repeatable, retry while there is no connection or the server is busy.
 
-        After the last attempt the caller gets the answer, or the connection's error: what that means, the tool says.
+        After the last attempt the caller gets the answer or the connection's error; the tool says what that means.
         """
         failures, attempts = 0, None if _repeatable(request) else 1
         while True:
@@ -198,7 +198,7 @@ class SessionTransport(AsyncBaseTransport):
                 wait = next_wait(self._policy, failures, None, request.url, attempts=attempts)
                 if wait is None:
                     raise
-            with suppress(RuntimeError):  # outside of an attempt there is no log
+            with suppress(RuntimeError):  # outside an attempt there is no log
                 current().events.emit(_retry(f"{request.url.host}: {why}", wait))
             await self._wait(wait)
 
@@ -206,7 +206,7 @@ class SessionTransport(AsyncBaseTransport):
         call, refused = asked.structured_as(self._forms.taken(asked.body)), ""
         limit = session.limits.in_money
         if limit is not None and not self._prices.knows(call.model):
-            raise RunAborted(f"{limit} cannot be kept: llm.prices has no price for model '{call.model}'; add one")
+            raise RunAborted(f"{limit} cannot be enforced: llm.prices has no price for model '{call.model}'; add one")
         failures = 0
         while True:
             outcome = await self._send(call, session, failures)
@@ -222,7 +222,7 @@ class SessionTransport(AsyncBaseTransport):
             await self._before_next(call, session, outcome, failures)
 
     def _fall_back(self, asked: ModelCall, form: str, refused: str, session: Session) -> None:
-        """Ask in this form from now on."""
+        """Use this form from now on."""
         self._forms.learn(asked.body, form)
         detail = f"{asked.role}: {form_of(asked.body)} was refused ({refused}); asked for as {form}"
         session.events.emit(Recovery(what="structured_output", detail=detail))
@@ -239,7 +239,7 @@ class SessionTransport(AsyncBaseTransport):
         refused = not worth_retrying(failure.status)
         if refused:
             attempts = 1
-        elif flow.silent:  # which is no failure of this sample
+        elif flow.silent:  # which is not this sample's failure
             attempts = failures + 1
         seed = (session.seed(), call.digest)
         wait = next_wait(self._policy, failures, failure.retry_after, *seed, attempts=attempts)
@@ -259,7 +259,7 @@ class SessionTransport(AsyncBaseTransport):
         await asyncio.sleep(0 if self._replayed else seconds)
 
     def _flow(self, call: ModelCall) -> Flow:
-        """That of the endpoint: an agent or judge with an endpoint of its own does not wait for the others."""
+        """The endpoint's flow: an agent or judge with an endpoint of its own does not wait for the others."""
         if call.address not in self._flows:
             self._flows[call.address] = Flow(self._settings, share=self._share, replayed=self._replayed)
         return self._flows[call.address]
@@ -268,7 +268,7 @@ class SessionTransport(AsyncBaseTransport):
         """One exchange in its turn: the answer, or why there is none."""
         tokens = partial(self._prices.tokens, call.body)
         async with self._flow(call).send(call.model, call.digest, failures, tokens) as send:
-            session.check_limits()  # nothing is awaited between this and the exchange's books
+            session.check_limits()  # nothing is awaited between this and the exchange's accounting
             outcome = await self._exchange(call, send, Exchange(call, session, self._prices, send.end))
             send.came(outcome if isinstance(outcome, Failure) else None)
             return outcome
@@ -284,7 +284,7 @@ class SessionTransport(AsyncBaseTransport):
             return exchange.unsent(failure_text(error))
         except SEND_ERRORS as error:
             return exchange.lost(self._why_lost(error, call))
-        except AiqError as error:  # from below: no such host here, or (later) no such recording
+        except AiqError as error:  # from a transport below: no offline stack here, or no such recording
             exchange.unsent(str(error))
             raise
         except BaseException as error:  # cancelled, or a bug below: the request may have gone out
@@ -300,7 +300,7 @@ class SessionTransport(AsyncBaseTransport):
             said = f"redirects to {place}; set {call.section}.base_url to where it answers"
         message = f"HTTP {status}: {said}" if said else f"HTTP {status}"
         failure = Failure(message, status, code, retry_after(response.headers, body))
-        if _other_form(call, failure):  # which sample learns that is chance: it is no call of that sample's limit
+        if _other_form(call, failure):  # which sample learns that is chance: the call is not counted in its limits
             return exchange.refused(failure, counted=False)
         if field := refused_field(status, said, call.body):
             message += f"; {without_field(field)} sends none (`aiq doctor` finds all of these)"
@@ -308,7 +308,7 @@ class SessionTransport(AsyncBaseTransport):
         return exchange.refused(failure, counted=True)
 
     async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
-        """An unstreamed answer, read whole so that a cut one is sent for again."""
+        """An unstreamed answer, read whole so that a cut one can be requested again."""
         body = await _body(response, call)
         try:
             mended = whole_json(body)
@@ -332,7 +332,7 @@ class SessionTransport(AsyncBaseTransport):
         return _decoded(response, content=json.dumps(whole, ensure_ascii=False).encode())
 
     async def _stream(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
-        """A streamed answer; up to its first bytes a cut connection is still worth another send."""
+        """A streamed answer; if the connection is cut before its first bytes, it is still worth another send."""
         pieces = response.aiter_bytes()
         first = await anext(pieces, b"")
         if not first:
@@ -341,7 +341,7 @@ class SessionTransport(AsyncBaseTransport):
         return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
 
     def _why_lost(self, error: Exception, call: ModelCall) -> str:
-        """A timeout by the setting that bounds it, unless the caller has set one of its own."""
+        """Why no answer came; a timeout names the setting that bounds it, unless the caller set one of its own."""
         own = call.section == "llm" and call.seconds != self._settings.timeout_seconds
         if not isinstance(error, ReadTimeout) or call.seconds is None or own:
             return failure_text(error)
@@ -352,9 +352,9 @@ class SessionTransport(AsyncBaseTransport):
         return self._replayed or field in self._answered.get(model, ())
 
     def _hopeless(self, call: ModelCall, failure: Failure) -> str | None:
-        """Why no other call of this model can succeed either, if that is so.
+        """Why no other call to this model can succeed either, if that is so.
 
-        Once a model has answered, its refusals are about one request: providers refuse flagged input by 403.
+        Once a model has answered, its refusals are about one request: providers refuse flagged input with 403.
         """
         status, answered = failure.status, self._has_answered(call.model)
         where, ours = call.section, call.section == "llm"
@@ -377,7 +377,7 @@ class SessionTransport(AsyncBaseTransport):
 
 
 def _other_form(call: ModelCall, failure: Failure) -> bool:
-    """Whether the call is to be sent with its structured output asked for in another form."""
+    """Whether to send the call again asking for its structured output in another form."""
     return form_of(call.body) != FORMS[-1] and refuses_form(failure.status, failure.message)
 
 
@@ -386,13 +386,13 @@ def _retry(why: str, wait: float, lasted: float = 0.0) -> Recovery:
 
 
 def _repeatable(request: Request) -> bool:
-    """Whether a second send can do no harm: GET, HEAD, and a search, which is a POST that only reads."""
+    """Whether a second send is harmless: GET, HEAD, and a search, which is a POST that only reads."""
     search = request.method == "POST" and request.url.path.endswith("/search")
     return bool(request.extensions.get(RETRY, search or request.method in ("GET", "HEAD")))
 
 
 async def _body(response: Response, call: ModelCall) -> bytes:
-    """All of an answer. The client limits silence only, and some endpoints send blanks while a model thinks."""
+    """All of an answer, in limited time: the client limits only silence, and some endpoints send blanks meanwhile."""
     if response.is_closed:
         return response.content
     try:
@@ -403,7 +403,7 @@ async def _body(response: Response, call: ModelCall) -> bytes:
 
 
 def _decoded(response: Response, **body: Any) -> Response:
-    """The same answer with `content` or `stream` for its body, decoded already."""
+    """The same answer with `content` or `stream` as its body, already decoded."""
     dropped = {"content-encoding", "content-length", "transfer-encoding"}
     headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in dropped]
     return Response(response.status_code, headers=headers, extensions=response.extensions, **body)

@@ -1,7 +1,7 @@
 """A search API over HTTP: answers in JSON, and every failure as a typed ToolError in one line, without our key.
 
-One that refuses the key, or can pay for nothing, before it has answered once ends the run: models would be paid for
-reports without a search.
+If it refuses the key, or its account is empty, before its first answer, the run ends: otherwise models would be paid
+for reports without a search.
 """
 
 import asyncio
@@ -25,21 +25,21 @@ KINDS = {
     403: ToolErrorKind.UNAUTHORIZED,
     422: ToolErrorKind.INVALID_ARGUMENTS,
     429: ToolErrorKind.QUOTA,
-    432: ToolErrorKind.QUOTA,  # Tavily's: of the plan
-    433: ToolErrorKind.QUOTA,  # and of paying as you go
+    432: ToolErrorKind.QUOTA,  # Tavily: the plan's limit
+    433: ToolErrorKind.QUOTA,  # Tavily: the pay-as-you-go limit
 }
 """Any other status is `http`."""
 
 
 @dataclass
 class Service:
-    """What a run asks for its searches or papers; `section` of config sets it up."""
+    """The service that answers a run's searches for pages or papers; `section` of the config sets it up."""
 
     section: str
     answered: bool = False
 
     async def ask(self, asked: Awaitable[T]) -> T:
-        """Its answer. Raises RunAborted where it refuses everybody from the first call on, and the ToolError else."""
+        """Its answer. Raises RunAborted if it refuses key or account before its first answer, else the ToolError."""
         try:
             answer = await asked
         except ToolError as error:
@@ -53,9 +53,9 @@ class Service:
 
 @dataclass(frozen=True)
 class ApiClient:
-    """Where an API answers and how it is asked. Retries are the client's.
+    """An API's address and how to call it; the client does the retries.
 
-    `failure`: the error's text, with `{}` for the reason.
+    `failure`: the text of errors, with `{}` for the reason.
     """
 
     client: AsyncClient
@@ -66,7 +66,7 @@ class ApiClient:
     key: str
 
     async def post(self, body: Mapping[str, Any], answer: type[AnswerT]) -> AnswerT:
-        """The API's answer to this; see `send`."""
+        """The API's answer to a POST of `body`; see `send`."""
         return await self.send("POST", self.url, body, answer)
 
     async def send(self, method: str, url: str, body: Mapping[str, Any] | None, answer: type[AnswerT]) -> AnswerT:
@@ -74,7 +74,7 @@ class ApiClient:
         try:
             timeout, headers = Timeout(self.seconds, pool=None), dict(self.headers)
             asked = self.client.stream(method, url, json=body, headers=headers, timeout=timeout)
-            async with asked as response, asyncio.timeout(self.seconds):  # the client limits silence only
+            async with asked as response, asyncio.timeout(self.seconds):  # the client limits only silence
                 await response.aread()
         except (TimeoutException, TimeoutError):
             raise self.error(ToolErrorKind.TIMEOUT, f"no answer within {self.seconds:g} s") from None

@@ -30,7 +30,7 @@ def retrieved(
 def document(url: str, title: str, text: str, published: str | None = None) -> str:
     """One page as a block, with `<published>` where the date is known.
 
-    Title and text are somebody else's: tags of the block inside them are escaped, so that a page
+    Title and text are untrusted: tags of the block inside them are escaped, so that a page
     can neither end its block nor forge another. `url` should have gone through `safe_url`.
     """
     lines = [f'<Document href="{url}">', "<title>", harmless(one_line(title)), "</title>"]
@@ -45,7 +45,7 @@ def safe_url(url: str) -> str:
 
 
 def iso_date(value: str | None) -> str | None:
-    """A publication date as YYYY-MM-DD where it is ISO 8601 or an HTTP date; otherwise its first 40 characters."""
+    """A publication date as YYYY-MM-DD if it is ISO 8601 or an HTTP date; otherwise its first 40 characters."""
     text = one_line(value or "")
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
@@ -56,7 +56,7 @@ def iso_date(value: str | None) -> str | None:
 
 
 def cut(text: str, most: int) -> str:
-    """The first `most` characters; where that is not all, with a line that says so."""
+    """The first `most` characters; if that is not all, with a line that says so."""
     return text if len(text) <= most else f"{text[:most]}\n[cut: the first {most} of {len(text)} characters]"
 
 
@@ -65,5 +65,5 @@ def one_line(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """The text with the tags of tool results escaped, so that it can forge none."""
+    """The text with the tags of tool results escaped, so that it cannot forge any."""
     return _TAG.sub("&lt;", text)

@@ -17,16 +17,16 @@ FORM = "a JSONL of url, title, text"
 
 
 class CorpusPage(SearchPage):
-    """A row of the corpus file; keys it does not know are ignored."""
+    """A row of the corpus file; unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
 class Corpus:
-    """Pages in document order; `page` looks one up, `search` ranks them (the index is made at the first search)."""
+    """Pages in document order; `page` looks one up, `search` ranks them (the index is built at the first search)."""
 
     def __init__(self, pages: Iterable[CorpusPage]) -> None:
-        """Of several rows with the same URL the one with the longest text counts, at the first one's place."""
+        """Of several rows with the same URL, the one with the longest text is kept, in the first one's place."""
         self._by_address: dict[str, CorpusPage] = {}
         for page in pages:
             known = self._by_address.setdefault(address(page.url), page)
@@ -38,7 +38,7 @@ class Corpus:
     def load(cls, path: str | Path | None, row: type[CorpusPage] = CorpusPage) -> "Corpus":
         """Read JSONL or gzipped JSONL of {url, title, text, published?}, or a folder's pages.jsonl[.gz].
 
-        A `row` of another class may have further fields. Raises ConfigError without a path, and DatasetError naming
+        A subclass for `row` may have further fields. Raises ConfigError without a path, and DatasetError naming
         the file and the malformed row.
         """
         if path is None:
@@ -53,17 +53,17 @@ class Corpus:
         return PassageIndex([(page.title, page.text) for page in self.pages])
 
     def build_index(self) -> None:
-        """Make the search index now and not at the first search; it takes seconds for 10 MB of text."""
+        """Build the search index now, not at the first search; it takes seconds for 10 MB of text."""
         _ = self._index
 
     def page(self, url: str) -> CorpusPage | None:
-        """The page of this URL, whatever its scheme, fragment, percent-encoding or trailing slash."""
+        """The page with this URL, regardless of scheme, fragment, percent-encoding and trailing slash."""
         return self._by_address.get(address(url))
 
     def search(
         self, query: str, k: int, *, max_chars: int = 2000, among: Callable[[CorpusPage], bool] | None = None
     ) -> list[SearchHit]:
-        """The `k` best pages, best first, equal scores in document order; none where no term is known.
+        """The `k` best pages, best first, equal scores in document order; none if no term is known.
 
         `max_chars` bounds each hit's text: the page's best passages in page order. Only pages that `among` accepts are
         ranked. The relevance is BM25's score relative to the best page, which has 1.
@@ -78,10 +78,10 @@ class Corpus:
 
 
 def address(url: str) -> str:
-    """The URL as pages are looked up: host in lower case and path, without scheme, fragment and last slash."""
+    """The key that pages are looked up by: lower-case host, path and query, without scheme, fragment and last slash."""
     try:
         parts = urlsplit(url.strip())
-    except ValueError:  # such as an unclosed bracket: no address, but it may still be looked up as it is
+    except ValueError:  # such as an unclosed bracket: not a URL, but it may still be looked up as it is
         return url.strip()
     query = f"?{unquote(parts.query)}" if parts.query else ""
     return parts.netloc.lower() + unquote(parts.path).rstrip("/") + query

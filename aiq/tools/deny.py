@@ -1,9 +1,9 @@
 """`web.deny`: pages that no agent may read, because they hold a benchmark with its answers.
 
 A pattern is a host, or a host and a path: `example.org`, `*.example.org`, `huggingface.co/datasets/*`. `*` stands for
-any characters (of a host or of a path), case does not count. A host means its sub-domains as well, a path what lies
-below it. An address inside another one (of an archive, a proxy, a reader service) is looked at too, with its scheme or
-without.
+any characters (of a host or of a path), and case is ignored. A host includes its sub-domains, a path everything below
+it. An address inside another one (an archive's, a proxy's, a reader service's) is checked too, with or without its
+scheme.
 """
 
 import posixpath
@@ -20,8 +20,8 @@ _START: Final = re.compile(r"(?<=//)|(?<=[/=:])(?=[^/?#=:]*\.)")
 """Where an address may begin: after a scheme, or as what looks like a host inside another address."""
 _PARTS: Final = re.compile(r"(?:[^/?#@]*@)?(?P<host>[^/?#:]*)[^/?#]*(?P<path>[^?#]*)(?P<query>.*)", re.DOTALL)
 
-_LOOKED_AT: Final = 2000
-"""Characters of an address; the work grows with their square, and a hostile page may redirect to a very long one."""
+_MOST_CHARS: Final = 2000
+"""Characters checked of an address: the work grows with their square, and a hostile page may redirect to many."""
 
 
 class DenyList:
@@ -32,11 +32,11 @@ class DenyList:
         self._patterns = [(_encoded(host), path.rstrip("/")) for host, _, path in parts]
 
     def has(self, url: str) -> bool:
-        """Whether one of the patterns fits."""
+        """Whether one of the patterns matches."""
         return bool(self._patterns) and any(self._fits(host, path) for host, path in _addresses(url))
 
     def check(self, url: str) -> None:
-        """Raises ToolError (`denied`) for a page that may not be read."""
+        """Raise ToolError (`denied`) for a page that may not be read."""
         if self.has(url):
             raise ToolError(ToolErrorKind.DENIED, f"{safe_url(url)[:300]} may not be read in this run (web.deny)")
 
@@ -51,8 +51,8 @@ class DenyList:
 
 
 def _addresses(url: str) -> Iterator[tuple[str, str]]:
-    """Host and path, with its query and without its first slash, of a URL and of those that it contains."""
-    text = unquote(url).lower()[:_LOOKED_AT]
+    """Host and path (with query, without first slash) of a URL and of the URLs that it contains."""
+    text = unquote(url).lower()[:_MOST_CHARS]
     for start in _START.finditer(text):
         parts = _PARTS.fullmatch(text, start.end())
         if parts is not None:
@@ -61,8 +61,8 @@ def _addresses(url: str) -> Iterator[tuple[str, str]]:
 
 
 def _encoded(host: str) -> str:
-    """A host as it is asked for, whichever script and dots it is written in."""
+    """A host as it is resolved, whichever script and dots it is written with."""
     try:
         return host.encode("idna").decode().rstrip(".")
-    except UnicodeError:  # no host that anybody could ask
+    except UnicodeError:  # not a host that could be resolved
         return host.rstrip(".")

@@ -1,6 +1,6 @@
-"""Texts as vectors by their words alone: near are texts of the same words, whatever they mean.
+"""Texts as vectors by their words alone: texts with the same words are near, whatever they mean.
 
-Serves where no model embeds. The numbers are the same in every process and on every machine.
+Used if no model computes embeddings. The numbers are the same in every process and on every machine.
 """
 
 import math
@@ -10,23 +10,23 @@ from collections import Counter
 from aiq.tools.ranking import tokens
 
 DIMENSIONS = 1024
-"""Of a question's some 60 features few meet in an entry; twice as many dimensions find nothing more."""
+"""Few of a question's roughly 60 features collide; twice as many dimensions find nothing more."""
 
 _BEGINNING = 6
-"""Characters. A term counts by this beginning: a stemmer good enough for nearness, in any alphabet."""
+"""Characters. A term counts by its first ones: a stemmer good enough for similarity, in any alphabet."""
 
 _HEAVIEST = 10
-"""Bytes of UTF-8 from which on longer terms weigh no more: of letters the length of content words."""
+"""Bytes of UTF-8 beyond which a longer term weighs no more; as letters, the length of content words."""
 
 
 def embedding(text: str, dimensions: int = DIMENSIONS) -> list[float]:
-    """A vector of length 1 of a text's terms (`tokens`), by feature hashing with signs.
+    """A unit vector of a text's terms (`tokens`), by feature hashing with signs.
 
-    A term weighs (1 + ln of its count) times its bytes, 10 at most: the longer a word, the more it says (Piantadosi
+    A term weighs (1 + ln of its count) times its bytes, at most 10: the longer a word, the more it says (Piantadosi
     et al. 2011, "Word lengths are optimized for efficient communication", PNAS 108), so that no list of stop words
-    is needed; a pair of Chinese characters has 6. One half of the squared weight is for its beginning, the other for
-    its trigrams, which inflections and slips leave alike, or its characters where it has two at most. Weinberger et
-    al. 2009, "Feature hashing for large scale multitask learning", say why signs keep the cosine unbiased.
+    is needed; a pair of Chinese characters has 6 bytes. Half of the squared weight goes to the term's beginning, half
+    to its trigrams, which survive inflections and typos, or to its characters if it has at most two. Weinberger et
+    al. 2009, "Feature hashing for large scale multitask learning", explain why signs keep the cosine unbiased.
     """
     vector = [0.0] * dimensions
     for term, count in Counter(tokens(text)).items():
@@ -43,6 +43,6 @@ def embedding(text: str, dimensions: int = DIMENSIONS) -> list[float]:
 
 
 def _add(vector: list[float], feature: str, weight: float) -> None:
-    """Add to, or take from, the entry that the feature's hash names."""
+    """Add to, or subtract from, the entry that the feature's hash selects."""
     number = zlib.crc32(feature.encode())
     vector[(number >> 1) % len(vector)] += weight if number & 1 else -weight

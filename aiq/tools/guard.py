@@ -1,6 +1,6 @@
-"""Which URLs and addresses the live web may touch: public HTTP(S) and nothing inside anybody's network.
+"""Which URLs and addresses the live web may touch: public HTTP(S) and nothing inside a private network.
 
-`check_url` reads what is written and gives an early, clear refusal. What protects is `check_address`,
+`check_url` reads the URL as written and gives an early, clear refusal. The protection is `check_address`,
 applied to the resolved addresses when a connection is made (`live.py`), whatever the URL looked like.
 """
 
@@ -29,14 +29,14 @@ _REFUSED = tuple(
         "fec0::/10",  # site-local
     )
 )
-"""Not global, or not told by `is_global` in every Python that we run on."""
+"""Not global, or not recognised by `is_global` in every Python that we support."""
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
 
 
 def is_listed(host: str, port: int, hosts: Sequence[str]) -> bool:
-    """Whether `web.allow_hosts` exempts a place: it lists hosts (with every port) or `host:port`, in any case."""
+    """Whether `web.allow_hosts` exempts host and port: it lists hosts (any port) or `host:port`, ignoring case."""
     shown = f"[{host}]" if ":" in host else host
     return any(listed.lower() in (host, shown, f"{shown}:{port}") for listed in hosts)
 
@@ -76,7 +76,7 @@ def check_address(address: str, what: str) -> None:
 def is_public(ip: IPv4Address | IPv6Address) -> bool:
     """Whether an address belongs to the public internet.
 
-    An IPv6 one that leads to IPv4 (mapped, compatible, NAT64 or 6to4) is judged by where it leads.
+    An IPv6 address that leads to an IPv4 one (mapped, compatible, NAT64 or 6to4) is judged by that one.
     """
     if isinstance(ip, IPv6Address):
         by_prefix = IPv4Address(int(ip) & 0xFFFF_FFFF) if ip in _NAT64 or ip in _COMPATIBLE else None

@@ -1,7 +1,7 @@
 """The live web: pages over connections of its own, each checked by the address guard when it is made.
 
-Guarding the connection and not the name is what makes it hold: a name may resolve to something else
-a moment later (DNS rebinding), but the address that was checked is the address that is connected to.
+The guard checks the connection, not the name: a name may resolve to something else a moment later
+(DNS rebinding), but the address that was checked is the one that is connected to.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ USER_AGENT = "aiq-bench (research evaluation)"
 
 
 async def system_resolve(host: str, port: int) -> list[str]:
-    """The addresses that this machine's resolver knows, without repetition."""
+    """The addresses that this machine's resolver returns, without duplicates."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
@@ -56,7 +56,7 @@ class LiveWeb:
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page's main text. Raises ToolError: denied, blocked, timeout, too_large, not_found, http, malformed.
 
-        A reader service is told only what the guard would ask itself. Raises ConfigError when its key is not there.
+        A reader service only gets URLs that the guard would let through. Raises ConfigError if its key is missing.
         """
         asked, secret = url, None
         if reader is not None:
@@ -75,7 +75,7 @@ class LiveWeb:
     def _check(self, url: str) -> URL:
         self._deny.check(url)
         asked = check_url(url, self._allowed)
-        self._deny.check(str(asked))  # without `..`, which may be longer than what is looked at
+        self._deny.check(str(asked))  # without `..`, which may exceed the characters that are checked
         return asked
 
 
@@ -98,10 +98,10 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Raises ToolError (`blocked`) before any packet is sent, httpcore2.ConnectError when nobody answers."""
+        """Raises ToolError (`blocked`) before any packet is sent, httpcore2.ConnectError if no address answers."""
         try:
             addresses = await self._resolve(host, port)
-        except (OSError, UnicodeError) as error:  # the latter: a label is empty or too long
+        except (OSError, UnicodeError) as error:  # UnicodeError: a label is empty or too long
             raise httpcore2.ConnectError(f"{host} has no address ({error})") from error
         if not is_listed(host, port, self._allowed):
             for address in addresses:
@@ -116,7 +116,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
 
 
 class GuardedTransport(AsyncHTTPTransport):
-    """The library's transport on a pool whose only way out is the guarded one; its own constructor is not called."""
+    """The library's transport over a pool that only uses the guarded network; its constructor is not called."""
 
     def __init__(self, context: ssl.SSLContext, network: GuardedBackend) -> None:
         self._pool = httpcore2.AsyncConnectionPool(ssl_context=context, max_connections=4, network_backend=network)
@@ -124,7 +124,7 @@ class GuardedTransport(AsyncHTTPTransport):
     async def handle_async_request(self, request: Request) -> Response:
         """Raises ToolError (`malformed`) for a body compressed more than once.
 
-        The library unpacks it without a pause: of less than a kilobyte minutes and gigabytes, whatever the limits.
+        The library decompresses it in one go: a kilobyte may take minutes and gigabytes, whatever the limits.
         """
         response = await super().handle_async_request(request)
         if "," in response.headers.get("content-encoding", ""):

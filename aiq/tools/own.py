@@ -42,29 +42,29 @@ class FunctionTool:
         self._is_async = inspect.iscoroutinefunction(function)
 
     async def run(self, arguments: BaseModel) -> ToolResult:
-        """Call it; an exception of it is for the session to book as a failure of the tool."""
+        """Call it; the session books its exceptions as failures of the tool."""
         call = partial(self._call, **dict(arguments))
         result = await call() if self._is_async else await asyncio.to_thread(call)
         return result if isinstance(result, ToolResult) else ToolResult(content="" if result is None else str(result))
 
 
 def _fields(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Each parameter with (type, default), as pydantic takes them. Raises ValueError for what has no name to give."""
+    """Each parameter with (type, default), as pydantic takes them. Raises ValueError for one not passed by name."""
     kinds = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise ValueError(f"its parameter {parameter} cannot be given by name")
+            raise ValueError(f"its parameter {parameter} cannot be passed by name")
         yield name, (kinds.get(name, str), ... if parameter.default is parameter.empty else parameter.default)
 
 
 def make_tool(name: str, plugin: Plugin) -> Tool:
-    """The tool that config has as `tool.<name>`. Raises ConfigError where its target is neither class nor function."""
+    """The tool that config names `tool.<name>`. Raises ConfigError if its target is neither a class nor a function."""
     setting = f"tool.{name}"
     found = plugins.load(plugin.target, f"{setting}.target")
     if isinstance(found, FunctionType):
         return FunctionTool(found, plugin.given, setting)
     lacking = [part for part in ("Settings", *Tool.__annotations__, "run") if not hasattr(found, part)]
     if lacking:
-        raise ConfigError(f"{setting}.target: {plugin.target} is no function, and no class with {', '.join(lacking)}")
+        raise ConfigError(f"{setting}.target: {plugin.target} must be a function or a class with {', '.join(lacking)}")
     tool: Tool = plugin.make(setting)[0]
     return tool

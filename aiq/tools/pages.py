@@ -30,21 +30,21 @@ TEXT_TYPES = re.compile(r"text/(?!html)|application/(?:[\w.-]+\+)?(?:json|xml|ya
 HTML_TYPES = re.compile(r"text/html|application/xhtml\+xml")
 
 SHORT = 250
-"""Characters below which an extracted main text is doubted and compared with the whole page's."""
+"""A shorter extracted main text, in characters, is doubted and compared with the whole page's text."""
 
 MOST_TAGS = 50_000
 """The extractor's time grows with the square of a page's elements: some 3 s at this many tags, minutes at ten times."""
 
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
-"""What browsers read where a page declares the older, smaller set (WHATWG Encoding 4.2)."""
-_OF_HOSTS = frozenset({"idna", "punycode"})
-"""Python counts them among character sets; to read a page as punycode takes the square of its length, hours."""
+"""What browsers read if a page declares the older, smaller character set (WHATWG Encoding 4.2)."""
+_HOST_CODECS = frozenset({"idna", "punycode"})
+"""Codecs in Python, but not character sets; decoding a page as punycode takes hours (the square of its length)."""
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 _SILENT = logging.NullHandler()
-"""Keeps the libraries' complaints about odd pages off the terminal; a log that somebody configures gets them."""
+"""Keeps the libraries' complaints about odd pages off the terminal; a configured log still gets them."""
 
 
 class Download(Record):
@@ -74,7 +74,7 @@ class _ReaderAnswer(BaseModel):
 
 @dataclass(frozen=True)
 class Downloader:
-    """Fetches through `client`. `check` is called with every URL before it is asked and raises ToolError to refuse."""
+    """Fetches through `client`. `check` is called with every URL before its request and raises ToolError to refuse."""
 
     client: AsyncClient
     settings: WebSettings
@@ -82,9 +82,9 @@ class Downloader:
     accept: str = ACCEPT
 
     async def get(self, url: str, secret: str | None = None) -> Download:
-        """The answer with status 200 that `url` ends at, within `web.timeout_seconds` for all of it.
+        """The answer with status 200 that `url` leads to, within `web.timeout_seconds` in all.
 
-        `secret` goes along as a bearer token to the origin of `url`, and to no other that it redirects to.
+        `secret` is sent as a bearer token to the origin of `url`, and to no other that it redirects to.
         Raises ToolError: blocked (by `check`), timeout, too_large, not_found (404, 410), http.
         """
         seconds = self.settings.timeout_seconds
@@ -124,7 +124,7 @@ class Downloader:
 
 
 async def page_of(url: str, download: Download) -> Page:
-    """The page of a download, extracted in a thread. Raises ToolError (`malformed`) for anything that is no text."""
+    """The page of a download, extracted in a thread. Raises ToolError (`malformed`) for anything but text."""
     kind = download.content_type.partition(";")[0].strip().lower()
     head = download.body[:1024].lstrip().lower()
     if kind == "application/pdf" or head.startswith(b"%pdf-"):
@@ -138,7 +138,7 @@ async def page_of(url: str, download: Download) -> Page:
         return Page(url=url, final_url=download.final_url, title="", text=text.strip())
     try:
         found = await asyncio.to_thread(_extract, text, download.final_url)
-    except Exception as error:  # the page is hostile or the parser has a bug: either way this page brings nothing
+    except Exception as error:  # the page is hostile or the parser has a bug: either way this page gives nothing
         raise _malformed(url, f"its HTML cannot be read ({type(error).__name__})") from error
     if not found["text"]:
         raise _malformed(url, "the page has no readable text")
@@ -158,9 +158,9 @@ async def page_by_reader(url: str, download: Download) -> Page:
 
 
 def decoded(body: bytes, content_type: str) -> str:
-    """The body as text: by byte order mark, as UTF-8 where it is valid, then as declared, then by guess.
+    """The body as text: by byte order mark, as UTF-8 if it is valid, then as declared, then by guess.
 
-    Valid UTF-8 is hardly ever anything else (unless an escape byte tells of ISO-2022); declarations are often wrong.
+    Valid UTF-8 is hardly ever anything else (unless an escape byte suggests ISO-2022); declarations are often wrong.
     """
     for mark, name in _BOMS:
         if body.startswith(mark):
@@ -169,10 +169,10 @@ def decoded(body: bytes, content_type: str) -> str:
     names = [*declared, "utf-8"] if b"\x1b" in body else ["utf-8", *declared]
     for name in names:
         try:
-            if (name := codecs.lookup(name).name) in _OF_HOSTS:
+            if (name := codecs.lookup(name).name) in _HOST_CODECS:
                 continue
             text = body.decode(_SUPERSETS.get(name, name))
-            text.encode()  # some of Python's own codecs give halves of character pairs
+            text.encode()  # some of Python's own codecs give lone surrogates
             return text
         except (LookupError, UnicodeError):
             continue
@@ -186,15 +186,15 @@ def decoded(body: bytes, content_type: str) -> str:
 
 
 def _extract(html: str, url: str) -> dict[str, Any]:
-    """Title, description, main text, publication date; of a page of more than `MOST_TAGS` title and all text alone."""
-    with holding(aside, Counter[str]()):  # urllib3 makes a socket, and leaves it at that, to see which there are
+    """Title, description, main text, publication date; beyond `MOST_TAGS` elements only title and all text."""
+    with holding(aside, Counter[str]()):  # on import urllib3 opens a socket, unconnected, to see which kinds exist
         import trafilatura
         from trafilatura.settings import DEFAULT_CONFIG, Document
 
     for library in ("trafilatura", "htmldate"):
         logging.getLogger(library).addHandler(_SILENT)
     if html.count("<") > MOST_TAGS:
-        if "<html" not in html[:2048].lower():  # the extractor takes a fragment of this size for no page
+        if "<html" not in html[:2048].lower():  # the extractor does not take a fragment of this size for a page
             html = f"<html><body>{html}</body></html>"
         title = re.search(r"<title[^<>]*>([^<]*)", html, re.IGNORECASE)
         return {"title": unescape(title.group(1)).strip() if title else "", "text": trafilatura.html2txt(html).strip()}

@@ -18,11 +18,11 @@ from aiq.tools.search import shortened
 NOTHING = "No papers found via Google Scholar."
 
 Years = tuple[int | None, int | None]
-"""First and last; None is no bound."""
+"""First and last year; None: no bound."""
 
 
 class Paper(Record):
-    """One paper as a provider gives it; what it does not know is None or empty."""
+    """One paper as a provider describes it; what it does not know is None or empty."""
 
     title: str
     link: str = ""
@@ -33,12 +33,12 @@ class Paper(Record):
 
 
 class PaperProvider(Protocol):
-    """Who answers, made once per run; the constructor raises ConfigError when a setting is missing."""
+    """Answers paper searches; created once per run. The constructor raises ConfigError if a setting is missing."""
 
     def __init__(self, settings: PapersSettings, client: AsyncClient) -> None: ...
 
     async def search(self, query: str, years: Years, max_results: int) -> list[Paper]:
-        """At most `max_results` papers of these years, [] when there are none. Raises ToolError, typed."""
+        """At most `max_results` papers of these years, [] if there are none. Raises ToolError, typed."""
 
 
 class PaperArguments(BaseModel):

@@ -1,7 +1,7 @@
 """Ranking pages by their best passage: BM25 (the `bm25s` library) over passages with the title in front.
 
-Terms are words where a script writes spaces, and character pairs where it does not. No stop words and no stemmer: a
-light ending rule for English plurals is all, so that every other language is matched exactly as written.
+Terms are words in scripts with spaces, and character pairs in scripts without. There are no stop words and no stemmer,
+only a light rule for English plural endings, so that every other language is matched exactly as written.
 """
 
 import re
@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 WINDOW = 900
-"""Characters a passage aims at: long enough for a fact with its context, short enough to rank well."""
+"""Target length of a passage in characters: long enough for a fact with its context, short enough to rank well."""
 
 _PARAGRAPH = re.compile(r"\n\s*\n|\n")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -62,10 +62,10 @@ _PLURAL = re.compile(r"(?<=[a-z]{2})(?:(?P<y>ies)|(?<=ss|sh|ch)es|(?<=[xz])es|(?
 
 
 def tokens(text: str) -> list[str]:
-    """The terms of a text in order, with repetitions; an empty list where it has no letter or digit.
+    """The terms of a text in order, with repetitions; an empty list if it has no letter or digit.
 
     Lower-cased after NFKC (full-width forms become plain), accents off (`São` finds `Sao`). A run of Chinese, Japanese,
-    Korean or South-East Asian script gives its overlapping pairs of characters, or its one character.
+    Korean or South-East Asian script gives its overlapping pairs of characters, or its single character.
     """
     plain = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
     found: list[str] = []
@@ -91,7 +91,7 @@ TITLE_WEIGHT = 3
 """How many times a page's title counts in each of its passages."""
 
 GAP = "\n[...]\n"
-"""In an excerpt, in the place of passages that it leaves out."""
+"""Marks passages that an excerpt leaves out."""
 
 
 class PassageIndex:
@@ -101,7 +101,7 @@ class PassageIndex:
         import bm25s
 
         self._passages: list[str] = []
-        self._starts: list[int] = []  # of each document, the number of its first passage
+        self._starts: list[int] = []  # the number of each document's first passage
         self._vocabulary: dict[str, int] = {}
         rows: list[list[int]] = []
         for title, text in documents:
@@ -122,7 +122,7 @@ class PassageIndex:
     ) -> list[tuple[int, float, str]]:
         """(document number, score > 0, excerpt) of the `k` best documents; equal scores in document order.
 
-        A document scores as its best passage; `allowed` says of each whether it may be found.
+        A document has the score of its best passage; `allowed` says for each document whether it may be found.
         """
         import numpy as np
 
@@ -137,7 +137,7 @@ class PassageIndex:
         return [(int(i), float(best[i]), self._excerpt(int(i), scores, max_chars)) for i in ranking if best[i] > 0]
 
     def _excerpt(self, document: int, scores: Any, max_chars: int) -> str:
-        """The document's best passages that fit, in page order; where even the best does not fit, its beginning."""
+        """The document's best passages that fit, in page order; if even the best does not fit, its beginning."""
         start, end = [*self._starts, len(self._passages)][document : document + 2]
         chosen: list[int] = []
         room = max_chars

@@ -29,35 +29,35 @@ class SearchPage(Record):
 
 
 class SearchHit(SearchPage):
-    """One result, as it came. `relevance`: how well it fits the query by its provider's word; None: it has none.
+    """One result, as it came. `relevance`: how well it fits the query according to its provider, if it says so.
 
-    It compares results of one provider: what another calls 0.5 may be better or worse.
+    It compares results of one provider only: what another calls 0.5 may be better or worse.
     """
 
     relevance: float | None = Field(default=None, ge=0, le=1)
 
 
 def relevance_of(score: object) -> float | None:
-    """A provider's score as a relevance; None where it is no number from 0 to 1, so that nobody knows its scale."""
+    """A provider's score as a relevance; None unless it is a number from 0 to 1: its scale would be unknown."""
     if isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= 1:
         return float(score)
     return None
 
 
 class Found(Record):
-    """What a provider found, best first. `answer`: its own words on the query, which name no source."""
+    """What a provider found, best first. `answer`: its own answer to the query, which names no source."""
 
     hits: tuple[SearchHit, ...] = ()
     answer: str | None = None
 
 
 class SearchProvider(Protocol):
-    """Who answers searches, made once per run; the constructor raises ConfigError when a setting is missing."""
+    """Answers searches; created once per run. The constructor raises ConfigError if a setting is missing."""
 
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None: ...
 
     async def search(self, query: str, max_results: int) -> Found:
-        """At most `max_results` hits, none when nothing is found. Raises ToolError, typed."""
+        """At most `max_results` hits, none if nothing is found. Raises ToolError, typed."""
 
 
 class SearchArguments(BaseModel):
@@ -67,7 +67,7 @@ class SearchArguments(BaseModel):
 
 
 class WebSearch:
-    """`web_search_tool`: results as `<Document>` blocks, each of them a source; an `<Answer>` before them is none."""
+    """`web_search_tool`: results as `<Document>` blocks, each of them a source; an `<Answer>` before them is not."""
 
     name = "web_search_tool"
     description = (

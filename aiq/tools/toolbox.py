@@ -1,4 +1,4 @@
-"""From settings to the run's tools and web: the only place that knows which class a name means."""
+"""The run's tools and web, made from its settings: the only place that knows which class a name means."""
 
 import importlib
 import pkgutil
@@ -32,7 +32,7 @@ class ThinkArguments(BaseModel):
 
 
 class Think:
-    """`think`: gives the thought back, so that it is in the conversation and in the event log. Never a source."""
+    """`think`: returns the thought, so that it is in the conversation and in the event log. Never a source."""
 
     name = "think"
     description = (
@@ -57,7 +57,7 @@ async def open_toolbox(
     async with AsyncExitStack() as opened:
         servers: Mapping[str, Sequence[Tool]] = {}
         if settings.tools.mcp:
-            from aiq.tools.mcp.servers import open_servers  # which loads the SDK: a second
+            from aiq.tools.mcp.servers import open_servers  # loads the SDK, which takes a second
 
             servers = await opened.enter_async_context(open_servers(settings, recorder))
         yield build_toolbox(settings, web, client, collections, recorder.tool, servers)
@@ -71,11 +71,11 @@ def build_toolbox(
     kept: Callable[[Tool], Tool] = lambda tool: tool,
     servers: Mapping[str, Sequence[Tool]] = {},
 ) -> Toolbox:
-    """Search, fetch, papers where there is a provider, documents where there are collections, those of the
-    user's own, those of MCP servers (by setting), and think, in this order.
+    """Search, fetch, papers if there is a provider, documents if there are collections, the user's own tools,
+    those of MCP servers (by setting), and think, in this order.
 
-    `collections`: those that questions name. `kept` wraps the tools that speak no HTTP through `client`. Raises
-    UserError for bad settings.
+    `collections`: those that questions name. `kept` wraps the tools that make no HTTP requests through `client`.
+    Raises UserError for bad settings.
     """
     search, papers, knowledge = settings.search, settings.papers, settings.knowledge
     provider = make_provider(SearchProvider, search, "search", client)
@@ -97,7 +97,7 @@ def build_toolbox(
 
 
 def make_provider(kind: type, settings: SearchSettings | PapersSettings, section: str, client: AsyncClient) -> Any:
-    """A child of `kind` in `aiq.tools.providers`, or `package.module:Class`, by its name. Raises ConfigError."""
+    """The named subclass of `kind` in `aiq.tools.providers`, or a `package.module:Class`. Raises ConfigError."""
     target, setting, folder = settings.provider or "", f"{section}.provider", f"{providers.__name__}."
     if ":" in target:
         return load(target, setting)(settings, client)
@@ -112,7 +112,7 @@ def make_provider(kind: type, settings: SearchSettings | PapersSettings, section
 
 
 def build_web(settings: RunSettings, client: AsyncClient, over: Over = lambda way: way) -> Web:
-    """The web that pages are fetched from; `over` wraps the ways out that are not the client's.
+    """The web that pages are fetched from; `over` wraps the transports that are not the client's.
 
     Raises ConfigError or DatasetError.
     """

@@ -25,7 +25,7 @@ class FetchArguments(BaseModel):
 class FetchPage:
     """`fetch_page`: a `<Document>` block with the page's text, cut to `max_chars` characters.
 
-    Page and, after a redirect, the address that was asked for are both sources; a page without text is none.
+    The page and, after a redirect, the requested address too are sources; a page without text is not.
     """
 
     name = FETCH
@@ -51,7 +51,7 @@ class FetchPage:
 
 
 class OfflineWeb:
-    """Implements core `Web` over the run's client, which leads offline hosts to the offline stack."""
+    """Implements core `Web` over the run's client, which routes offline hosts to the offline stack."""
 
     def __init__(self, client: AsyncClient, settings: WebSettings) -> None:
         self._deny = DenyList(settings.deny)
@@ -71,7 +71,7 @@ class OfflineWeb:
 
 
 class CorpusWeb:
-    """Implements core `Web` over a corpus: pages are text already."""
+    """Implements core `Web` over a corpus, whose pages are already text."""
 
     def __init__(self, corpus: Corpus, deny: Sequence[str] = ()) -> None:
         self._corpus = corpus
@@ -93,7 +93,7 @@ def _refuse(reader: Reader | None) -> None:
 
 
 def _offline_only(url: str) -> URL:
-    """The URL of a website of the offline stack. Its APIs are no pages: `/stats` depends on what other samples do."""
+    """The URL of a website of the offline stack. Its APIs are not pages: `/stats` depends on what other samples do."""
     try:
         parsed = URL(url)
     except (InvalidURL, ValueError):

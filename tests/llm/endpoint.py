@@ -1,4 +1,4 @@
-"""A model endpoint of the tests' own: a real HTTP server on loopback with scripted answers, which keeps what it got."""
+"""A model endpoint for tests: a real HTTP server on loopback with scripted answers, which keeps what it received."""
 
 import asyncio
 import contextlib
@@ -33,9 +33,9 @@ class Endpoint:
     got: list[Got] = field(default_factory=list)
     delay: float = 0.0
     close: Callable[[], None] = lambda: None
-    """Listen no longer."""
+    """Stop listening."""
     blank_every: float | None = None
-    """After the answer, as long as somebody reads: seconds between blanks."""
+    """Seconds between the blanks that follow an answer for as long as somebody reads."""
 
     @property
     def base_url(self) -> str:
@@ -62,7 +62,7 @@ class Endpoint:
 
 
 class Threaded:
-    """A server in a thread; raw HTTP bytes are what `get` says to a request's headers and `post` to its JSON."""
+    """A server in a thread; `get` and `post` return raw HTTP bytes for a request's headers and its JSON."""
 
     def __init__(self, get: Callable[[Message], bytes], post: Callable[[Any], bytes]) -> None:
         class Handler(BaseHTTPRequestHandler):

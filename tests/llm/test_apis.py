@@ -1,4 +1,4 @@
-"""Embeddings over real HTTP: sent, counted, limited and sent again as chat completions are; and what is no answer."""
+"""Embeddings over real HTTP: sent, counted, limited and retried like chat completions; and invalid answers."""
 
 import base64
 import struct
@@ -17,7 +17,7 @@ ROLE = "a.memory"
 
 
 def embedded(*vectors: Any, prompt_tokens: int = 7) -> bytes:
-    """An answer with these vectors, in this order; entries of other forms as they are given."""
+    """An answer with these vectors, in this order; entries of other types as given."""
     usage = {"prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens}
     data = [
         vector if isinstance(vector, dict) else {"object": "embedding", "index": index, "embedding": vector}
@@ -26,7 +26,7 @@ def embedded(*vectors: Any, prompt_tokens: int = 7) -> bytes:
     return http(200, {"object": "list", "model": "m", "data": data, "usage": usage})
 
 
-async def test_a_request_has_nothing_that_a_server_could_refuse_and_is_booked_under_its_role(bench: Any) -> None:
+async def test_a_request_has_no_optional_field_and_is_booked_under_its_role(bench: Any) -> None:
     options = {
         "temperature": 0.3,
         "max_tokens": 9,
@@ -45,10 +45,10 @@ async def test_a_request_has_nothing_that_a_server_could_refuse_and_is_booked_un
         assert event.reply == {"content": "2 vectors of 2 numbers"}
         assert event.usage == Usage(calls=1, input_tokens=7, cost_usd=14 / 1e6)
         assert b.session.usage.by_role() == {ROLE: Usage(calls=2, input_tokens=7, cost_usd=14 / 1e6)}
-        assert b.session.replies == []  # no report is made of it
+        assert b.session.replies == []  # no reply is recorded
 
 
-async def test_the_roles_own_model_and_extra_body_go_along(bench: Any) -> None:
+async def test_the_roles_own_model_and_extra_body_are_sent(bench: Any) -> None:
     roles = {ROLE: {"model": "e", "temperature": 0, "extra_body": {"dimensions": 2}}}
     async with bench([embedded([1, 0])], roles=roles, extra_body={"top_k": 1}) as b:
         await b.models.embed(ROLE, ["one"])
@@ -66,7 +66,7 @@ async def test_limits_count_embeddings_before_they_are_sent(bench: Any) -> None:
             assert len(b.endpoint.got) == 2
 
 
-async def test_many_texts_are_asked_for_in_several_requests_and_come_back_in_order(bench: Any) -> None:
+async def test_many_texts_take_several_requests_and_come_back_in_order(bench: Any) -> None:
     count = TEXTS_AT_ONCE + 2
     whole = [embedded(*([[n] for n in range(TEXTS_AT_ONCE)])), embedded([128], [129])]
     async with bench(whole) as b:
@@ -80,7 +80,7 @@ async def test_many_texts_are_asked_for_in_several_requests_and_come_back_in_ord
         assert b.endpoint.got == []
 
 
-async def test_entries_stand_in_the_order_of_their_texts(bench: Any) -> None:
+async def test_entries_are_in_the_order_of_their_texts(bench: Any) -> None:
     entries = ({"index": 1, "embedding": [0, 1]}, {"index": 0, "embedding": [1, 0]})
     async with bench([embedded(*entries)]) as b:
         assert await b.models.embed(ROLE, ["one", "two"]) == [[1, 0], [0, 1]]
@@ -99,7 +99,7 @@ async def test_entries_stand_in_the_order_of_their_texts(bench: Any) -> None:
         (http(200, b"<html>"), "the answer is not JSON"),
     ],
 )
-async def test_what_is_no_embedding_is_asked_for_again_and_ends_in_an_error_that_shows_it(
+async def test_an_invalid_embedding_is_retried_and_ends_in_an_error_that_shows_it(
     bench: Any, answer: bytes, said: str
 ) -> None:
     async with bench([answer]) as b:

@@ -76,7 +76,7 @@ async def test_requests_are_those_of_langchains_own_model(
         assert streams[1] == streams[0]
 
 
-async def test_completions_are_asked_for_as_by_openais_own_client(bench: Any) -> None:
+async def test_completions_are_requested_as_by_openais_own_client(bench: Any) -> None:
     schema = {"name": "verdict", "schema": {"type": "object"}}
     async with bench([http(200, completed())]) as b:
         asked: Any = {"model": "m", "messages": [{"role": "user", "content": "hello"}], "temperature": 0.1}
@@ -116,7 +116,7 @@ async def test_answers_are_read_as_by_langchains_own_model(bench: Any, answer: d
         assert ours.additional_kwargs.get("refusal") == theirs.additional_kwargs.get("refusal")
 
 
-async def test_streams_are_put_together_as_by_langchains_own_model(bench: Any) -> None:
+async def test_streams_are_assembled_as_by_langchains_own_model(bench: Any) -> None:
     begun = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"na'}}
     more = {"index": 0, "function": {"arguments": 'me": "x"}'}}
     parts = [chunk(role="assistant", content="he"), chunk(content="llo"), chunk(tool_calls=[begun])]
@@ -132,7 +132,7 @@ async def test_streams_are_put_together_as_by_langchains_own_model(bench: Any) -
         assert ours.response_metadata["finish_reason"] == "tool_calls"
 
 
-async def test_what_is_no_event_or_no_arguments_ends_no_call(bench: Any) -> None:
+async def test_invalid_events_and_arguments_do_not_end_a_call(bench: Any) -> None:
     deep = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"a":' * 2000}}
     script = streamed(chunk(content="he"), "garbage", [1], chunk(content="llo"), chunk("stop"), chunk(usage=USAGE))
     async with bench([script, http(200, completed(None, tool_calls=[deep]))]) as b:

@@ -1,4 +1,4 @@
-"""How calls of one endpoint flow: in what order, how many at once, what holds them back; the clock is a loop's own."""
+"""Flow control of one endpoint: order, concurrency, what holds calls back; on a loop with a clock of its own."""
 
 import asyncio
 import selectors
@@ -20,7 +20,7 @@ from tests.settings import configured
 
 
 class Clock(asyncio.SelectorEventLoop):
-    """A loop whose time passes by itself while everybody waits, and only then."""
+    """A loop whose time advances by itself while every task waits, and only then."""
 
     def __init__(self) -> None:
         self.passed = 0.0
@@ -41,7 +41,7 @@ class Clock(asyncio.SelectorEventLoop):
 
 
 def timed(work: Callable[..., Coroutine[Any, Any, None]], **llm: Any) -> None:
-    """Do it with a flow of these settings, on a clock that takes no time."""
+    """Run it with a flow of these settings, on a clock that takes no real time."""
 
     async def run() -> None:
         retry = {"first_seconds": 1.0, "attempts": 6, "most_seconds": 60.0}
@@ -97,7 +97,7 @@ def test_a_storm_halves_the_window_once_a_round_and_successes_raise_it_one_by_on
 
 
 @pytest.mark.parametrize("status", [400, 404, 408, 409])
-def test_a_refusal_of_one_request_is_no_loss(status: int) -> None:
+def test_a_refusal_of_one_request_is_not_a_loss(status: int) -> None:
     async def work(flow: Flow) -> None:
         for i in range(20):
             await ended(await a_send(flow, i).__aenter__(), status)
@@ -106,7 +106,7 @@ def test_a_refusal_of_one_request_is_no_loss(status: int) -> None:
     timed(work, max_connections=4)
 
 
-def test_calls_go_in_their_order_and_those_that_failed_before_the_others() -> None:
+def test_calls_go_in_order_and_retries_go_first() -> None:
     async def work(flow: Flow) -> None:
         went = []
 
@@ -151,7 +151,7 @@ def test_no_place_is_lost_by_cancelling_raising_or_ending_twice() -> None:
     timed(work, max_connections=2)
 
 
-def test_a_wait_that_one_call_is_asked_for_holds_all_and_spreads_them_after_it() -> None:
+def test_a_wait_requested_of_one_call_holds_all_and_spreads_them_after_it() -> None:
     async def work(flow: Flow) -> None:
         times = []
 
@@ -169,7 +169,7 @@ def test_a_wait_that_one_call_is_asked_for_holds_all_and_spreads_them_after_it()
         assert all(1 / 16 < gap < 1 / 8 for gap in gaps)
         assert len(set(gaps)) == 7
         second = await a_send(flow).__aenter__()
-        second.told(answer(200, retry_after="5"))  # no refusal
+        second.told(answer(200, retry_after="5"))  # not a refusal
         second.told(answer(503, retry_after="86400"))  # not worth waiting for
         await call(8)
         assert now() < 7
@@ -217,14 +217,14 @@ def test_nothing_is_sent_into_a_bucket_that_is_known_to_be_empty(headers: dict[s
         calls = [asyncio.create_task(call()) for _ in range(8)]
         other = asyncio.create_task(call("another"))
         await asyncio.sleep(99)
-        assert times == [0, 0, 0, 30, 30, 30, 30, 30]  # one of another model
+        assert times == [0, 0, 0, 30, 30, 30, 30, 30]  # for another model
         await asyncio.gather(*calls, other)
         assert times[8] == 100  # this endpoint no longer says what is left
 
     timed(work)
 
 
-def test_what_an_answer_says_is_less_by_what_was_sent_after_its_call_and_late_answers_say_nothing() -> None:
+def test_sends_after_a_call_are_subtracted_from_its_answers_count_and_late_answers_are_ignored() -> None:
     async def work(flow: Flow) -> None:
         first, second, third = [await a_send(flow).__aenter__() for _ in range(3)]
 
@@ -248,7 +248,7 @@ def test_what_an_answer_says_is_less_by_what_was_sent_after_its_call_and_late_an
 @pytest.mark.parametrize(
     ("fills", "late", "used"), [("at once", 0.0, 0.98), ("bit by bit", 0.0, 0.98), ("bit by bit", 0.1, 0.97)]
 )
-def test_a_bucket_is_used_to_its_end_however_it_fills(fills: str, late: float, used: float) -> None:
+def test_a_bucket_is_used_up_however_it_refills(fills: str, late: float, used: float) -> None:
     """60 calls at once, then 10 a second or 60 each 6 seconds; requests arrive up to `late` seconds after they went."""
 
     async def work(flow: Flow) -> None:
@@ -321,14 +321,14 @@ def test_a_budget_of_tokens_is_estimated_and_then_corrected(usage: Usage | None,
     timed(work, tokens_per_minute=600)
 
 
-def test_an_endpoint_is_given_up_when_nobody_gets_an_answer_any_more() -> None:
+def test_an_endpoint_is_given_up_when_no_call_gets_an_answer() -> None:
     async def work(flow: Flow) -> None:
         async def tried(status: int | None, name: object, *, nobody: bool = False) -> None:
             async with a_send(flow, name) as send:
                 send.end()
                 send.came(None if status == 200 else Failure("HTTP 503", status, nobody=nobody))
 
-        for _ in range(5):  # nothing was answered yet: the set-up is wrong, which others say
+        for _ in range(5):  # no answer yet: the settings are wrong, which is reported elsewhere
             await tried(None, "a", nobody=True)
         assert not flow.silent
         for i in range(5):
@@ -338,7 +338,7 @@ def test_an_endpoint_is_given_up_when_nobody_gets_an_answer_any_more() -> None:
         for _ in range(20):  # one request that breaks the endpoint
             await tried(500, "a")
         assert not flow.silent
-        await tried(429, "a")  # somebody is there
+        await tried(429, "a")  # the endpoint is there
         for i in range(4):
             await tried(503, i)
         assert not flow.silent

@@ -1,4 +1,4 @@
-"""Models by role: settings, keys, LangChain and LangGraph on top, typed errors through all of it."""
+"""Models by role: settings, keys, LangChain and LangGraph on top, and typed errors all the way through."""
 
 import asyncio
 from typing import Any, TypedDict
@@ -50,12 +50,12 @@ async def test_options_of_one_call_win_over_config(bench: Any) -> None:
         assert body["response_format"] == {"type": "json_schema", "json_schema": schema}
         model = b.models.chat("aiq.planner")
         assert model is b.models.chat("aiq.planner")
-        with pytest.raises(RuntimeError, match="sync model calls are refused"):
+        with pytest.raises(RuntimeError, match="synchronous model calls are not supported"):
             model.invoke("hello")
         assert len(b.endpoint.got) == 1
 
 
-async def test_a_reply_has_its_tool_calls_and_what_it_cost_and_goes_back_as_a_message(bench: Any) -> None:
+async def test_a_reply_has_its_tool_calls_and_usage_and_goes_back_as_a_message(bench: Any) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"name": "x"}'}}
     price = {"m": {"input": 1, "output": 1}}
     async with bench([error(503), http(200, completed(None, tool_calls=[call])), OK], prices=price) as b:
@@ -96,7 +96,7 @@ async def test_thoughts_and_their_signatures_go_back_with_the_results_of_tools(b
         assert b.endpoint.got[-1].body["messages"][1] == {"role": "assistant", "content": "Hi"}
 
 
-async def test_a_stock_client_is_the_roles_own_and_its_calls_are_counted_as_any(
+async def test_a_stock_client_belongs_to_its_role_and_its_calls_are_counted(
     bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_KEY", "sk-1")
@@ -109,7 +109,7 @@ async def test_a_stock_client_is_the_roles_own_and_its_calls_are_counted_as_any(
         asked: Any = {"model": b.session.models.name("a.b"), "messages": [{"role": "user", "content": "hello"}]}
         answer = await client.chat.completions.create(**asked)
         assert (answer.choices[0].message.content, answer.usage and answer.usage.prompt_tokens) == ("hello", 100)
-        async with client:  # an agent that tidies up ends nothing for the others
+        async with client:  # an agent that closes its client does not affect the others
             stream = await client.chat.completions.create(**asked, stream=True)
         assert "".join([event.choices[0].delta.content or "" async for event in stream]) == "hello"
         await client.chat.completions.create(**asked, temperature=0.9, max_tokens=9, seed=1)
@@ -217,7 +217,7 @@ async def test_preflight_does_not_wait_for_an_unreachable_endpoint(bench: Any) -
         assert (b.endpoint.got[0].method, b.endpoint.got[0].path) == ("GET", "/v1/models")
         b.endpoint.script[:] = [error(404)]
         await b.models.check()
-        b.endpoint.script[:] = [error(401)]  # a key that may ask models and not list them
+        b.endpoint.script[:] = [error(401)]  # a key that may call models but not list them
         await b.models.check()
     async with bench([OK], base_url="http://127.0.0.1:9/v1", retry={"attempts": 9}) as b:
         with pytest.raises(RunAborted, match=r"^llm\.base_url=http://127\.0\.0\.1:9/v1: cannot be reached: [^\n]*$"):

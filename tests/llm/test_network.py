@@ -1,4 +1,4 @@
-"""The network below model calls: what goes out and comes in as it is, and errors that say whether it went out."""
+"""The network below model calls: requests and answers unchanged, and errors that say whether a request went out."""
 
 import asyncio
 import gzip
@@ -78,7 +78,7 @@ async def test_model_calls_go_through_the_proxies_of_the_machine(bench: Any, mon
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[str, str]:
-    """That of localhost, and its key."""
+    """The certificate of localhost, and its key."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the test's certificate")
     key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")

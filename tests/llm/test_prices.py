@@ -1,4 +1,4 @@
-"""Usage as endpoints report it, in whatever spelling, and what limits count where they report none."""
+"""Usage as endpoints report it, in whatever spelling, and what limits count if they report none."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ async def test_usage_in_other_spellings_is_read_and_passed_on_as_whole_numbers(b
         *({"prompt_tokens": odd, "completion_tokens": 1} for odd in (-1, 0, 1.5, True, "nan", "many", 1e12, 10**400)),
     ],
 )
-def test_usage_that_cannot_be_is_no_report(reported: object) -> None:
+def test_impossible_usage_counts_as_unreported(reported: object) -> None:
     assert plain_usage(reported) == {}
     settings = configured(LlmSettings, base_url="http://localhost/v1", model="m", prices=DOLLAR)
     usage = PriceList(settings).usage({"model": "m", "messages": [], "tools": None}, "", reported)
@@ -44,7 +44,7 @@ def test_usage_that_cannot_be_is_no_report(reported: object) -> None:
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("word " * 66, 100), ("\u6c34" * 160, 100), ("\u0434" * 160, 100)])
-def test_a_text_has_the_tokens_of_its_scripts(text: str, tokens: int) -> None:
+def test_tokens_are_estimated_by_script(text: str, tokens: int) -> None:
     settings = configured(LlmSettings, base_url="http://localhost/v1", model="m", prices=DOLLAR)
 
     def estimated(reply: str) -> float:
@@ -64,7 +64,7 @@ async def test_calls_without_usage_count_towards_a_limit_by_their_text_and_not_a
         assert len(b.endpoint.got) == 1
 
 
-async def test_a_call_without_an_answer_may_have_cost_all_that_its_answer_may_be_long(bench: Any) -> None:
+async def test_a_call_without_an_answer_counts_as_its_longest_answer(bench: Any) -> None:
     async with bench([OK], delay=5, prices=DOLLAR, max_tokens=700, retry={"attempts": 1}) as b:
         with pytest.raises(ModelError, match="no answer in time"):
             await b.ask(seconds=0.1)

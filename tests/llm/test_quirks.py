@@ -25,7 +25,7 @@ QUIRKS: list[tuple[dict[str, Any], str, Any]] = [
     ({"parallel_tool_calls": False}, "parallel_tool_calls", None),
     ({"stream_usage": False}, "stream_options", None),
 ]
-"""Quirks, a field of the request, and what it is then."""
+"""Quirks, a field of the request, and its value with them."""
 
 
 @pytest.mark.parametrize(("quirks", "field", "value"), QUIRKS)
@@ -48,7 +48,7 @@ async def test_a_quirk_changes_one_field_of_each_request(
 
 
 @pytest.mark.parametrize(("structured", "sent"), [("json_object", {"type": "json_object"}), ("prose", None)])
-async def test_structured_output_is_asked_for_as_config_says(bench: Any, structured: str, sent: Any) -> None:
+async def test_structured_output_is_requested_as_config_says(bench: Any, structured: str, sent: Any) -> None:
     async with bench([OK], quirks={"structured": structured}) as b:
         await b.ask(json_schema=SCHEMA)
         (got,) = b.endpoint.got
@@ -56,7 +56,7 @@ async def test_structured_output_is_asked_for_as_config_says(bench: Any, structu
         assert json.dumps(SCHEMA["schema"]) in got.body["messages"][0]["content"]
 
 
-async def test_messages_lose_a_null_and_a_name_where_they_are_not_taken(bench: Any) -> None:
+async def test_messages_lose_a_null_and_a_name_that_are_not_accepted(bench: Any) -> None:
     turns = [HumanMessage("Hi"), AIMessage("", tool_calls=[CALL], name="writer"), ToolMessage("8", tool_call_id="c1")]
     for quirks, sent in (({}, (None, "writer")), ({"null_content": False, "message_name": False}, ("", None))):
         async with bench([OK], quirks=quirks) as b:
@@ -91,7 +91,7 @@ async def test_structured_output_falls_back_and_stays_there(bench: Any, refusal:
             await b.ask(json_schema=SCHEMA)
 
 
-async def test_what_is_asked_in_the_end_does_not_depend_on_who_asked_before(bench: Any) -> None:
+async def test_the_final_request_does_not_depend_on_who_asked_before(bench: Any) -> None:
     asked = []
     for order in ([SCHEMA, OTHER], [OTHER, SCHEMA]):
         async with bench([REFUSED, OK, OK]) as b:  # the first schema is refused, the other is taken
@@ -101,7 +101,7 @@ async def test_what_is_asked_in_the_end_does_not_depend_on_who_asked_before(benc
     assert asked == [(2, 2, ["json_schema", "json_object", "json_schema"])] * 2
 
 
-async def test_a_server_error_that_may_pass_is_no_refusal_of_a_form(bench: Any) -> None:
+async def test_a_transient_server_error_is_not_a_refusal_of_a_form(bench: Any) -> None:
     async with bench([error(500, "overloaded"), OK]) as b:
         await b.ask(json_schema=SCHEMA)
         assert [got.body["response_format"]["type"] for got in b.endpoint.got] == ["json_schema"] * 2
@@ -190,7 +190,7 @@ async def test_content_is_text(bench: Any, content: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize("changed", [{"message": "hello"}, {"message": {"tool_calls": ["look_up"]}}, {"message": None}])
-async def test_a_reply_that_is_no_message_is_sent_for_again(bench: Any, changed: dict[str, Any]) -> None:
+async def test_a_reply_that_is_not_a_message_is_requested_again(bench: Any, changed: dict[str, Any]) -> None:
     answer = completed()
     answer["choices"][0] |= changed
     async with bench([http(200, answer), OK]) as b:

@@ -41,7 +41,7 @@ def test_waits_double_with_seeded_spread_and_end() -> None:
 
 
 @each("failures")
-def test_how_often_it_is_sent_and_that_an_asked_wait_is_never_shortened(
+def test_attempts_are_limited_and_a_requested_wait_is_never_shortened(
     failures: int, asked: float | None, attempts: int | None, sent: bool
 ) -> None:
     policy = configured(RetrySettings, attempts=6, first_seconds=1, most_seconds=5)

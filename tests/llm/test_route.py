@@ -1,4 +1,4 @@
-"""Reserved hosts go to the offline stack, others where they say."""
+"""Reserved hosts go to the offline stack, others to their own addresses."""
 
 from typing import Any
 
@@ -31,9 +31,9 @@ async def test_offline_hosts_reach_the_port_with_their_own_name(bench: Any) -> N
 
 
 @pytest.mark.parametrize("address", ["socks5://me:secret@127.0.0.1:9", "http://proxy:port"])
-async def test_what_is_no_http_proxy_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+async def test_anything_but_an_http_proxy_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("https_proxy", address)
-    with pytest.raises(ConfigError, match=r"^HTTPS_PROXY: is no address of an HTTP proxy; write http://HOST:PORT$"):
+    with pytest.raises(ConfigError, match=r"^HTTPS_PROXY: not the address of an HTTP proxy; write http://HOST:PORT$"):
         async with open_client(SETTINGS, offline_port=None):
             pass
 
@@ -48,5 +48,5 @@ async def test_proxies_of_the_machine_are_used_but_not_for_loopback(
             assert (await client.get("http://elsewhere.example/x")).json() == {"by": "proxy"}
             await client.get("http://atlas.offline.example/y")
             assert [g.path for g in b.endpoint.got] == ["http://elsewhere.example/x", "/y"]
-            with pytest.raises(ConnectError):  # straight to a host that there is not
+            with pytest.raises(ConnectError):  # directly to a host that does not exist
                 await client.get("http://inside.invalid/", extensions={RETRY: False})

@@ -41,7 +41,7 @@ async def test_usage_of_a_streamed_answer_with_and_without_it(bench: Any) -> Non
         assert b.session.usage.total().unreported_calls == 1
 
 
-async def test_who_asks_for_no_usage_gets_no_event_of_it(bench: Any) -> None:
+async def test_a_caller_that_asks_for_no_usage_gets_no_event_with_it(bench: Any) -> None:
     events = [chunk(content="he"), chunk(content="llo"), chunk("stop"), chunk(usage=USAGE)]
     async with bench([streamed(*events), streamed(*events, done=False)]) as b:
         for _ in range(2):
@@ -51,7 +51,7 @@ async def test_who_asks_for_no_usage_gets_no_event_of_it(bench: Any) -> None:
         assert (b.session.usage.total().calls, b.session.usage.total().output_tokens) == (3, 60)
 
 
-async def test_streamed_tool_calls_are_put_together(bench: Any) -> None:
+async def test_streamed_tool_calls_are_assembled(bench: Any) -> None:
     def part(index: int, call_id: str | None = None, **function: str) -> Any:
         return chunk(tool_calls=[{"index": index, "id": call_id, "type": "function", "function": function}])
 
@@ -85,7 +85,7 @@ async def test_a_cut_stream_is_an_error_and_booked(bench: Any, answer: bytes, sa
         assert b.calls[0].reply == {"role": "assistant", "content": "half of"}
 
 
-async def test_an_answer_that_is_no_stream_is_said_to_be_none(bench: Any) -> None:
+async def test_an_answer_that_is_not_a_stream_is_reported(bench: Any) -> None:
     async with bench([http(200, completed())]) as b:
         with pytest.raises(ModelError, match="this endpoint sends no events"):
             await stream(b)
@@ -100,7 +100,7 @@ async def test_a_stream_that_is_kept_alive_without_an_event_runs_out_of_time(ben
         assert not any(b.session.usage.in_flight.values())
 
 
-async def test_a_stream_refused_or_empty_at_its_start_is_sent_for_again(bench: Any) -> None:
+async def test_a_stream_refused_or_empty_at_its_start_is_retried(bench: Any) -> None:
     good = streamed(chunk(content="ok"), chunk("stop"))
     async with bench([error(503), streamed(done=False, cut=True), good]) as b:
         assert await stream(b) == "ok"
@@ -157,10 +157,10 @@ def test_reader_takes_any_bytes(data: bytes) -> None:
 def test_an_event_of_another_shape_is_an_error(event: object) -> None:
     reader = StreamReader()
     reader.feed(f"data: {json.dumps(event)}\n".encode())
-    assert reader.error == "an event of it is no part of a completion"
+    assert reader.error == "one of its events is not part of a completion"
 
 
-async def test_a_stream_left_in_its_middle_is_booked_when_the_work_ends(bench: Any) -> None:
+async def test_a_stream_left_midway_is_booked_when_the_work_ends(bench: Any) -> None:
     async with bench([streamed(chunk(content="Hello "), chunk(content="world"), chunk("stop"))]) as b:
         asked: Any = [{"role": "user", "content": "hello"}]
         stream = await b.session.openai("a.b").chat.completions.create(model="m", messages=asked, stream=True)

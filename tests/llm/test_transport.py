@@ -1,4 +1,4 @@
-"""What the session's transport adds, counts, limits, refuses and sends again, over real HTTP."""
+"""What the session's transport adds, counts, limits, refuses and retries, over real HTTP."""
 
 import asyncio
 import re
@@ -76,7 +76,7 @@ async def test_limits_are_checked_before_the_paid_call(bench: Any, limits: Any, 
 
 async def test_a_money_limit_without_a_price_stops_before_anything_is_paid(bench: Any) -> None:
     async with bench([OK], limits=configured(Limits, run_usd=1.0)) as b:
-        with pytest.raises(RunAborted, match=r"limits\.run_usd cannot be kept: llm\.prices has no price for model 'm'"):
+        with pytest.raises(RunAborted, match=r"run_usd cannot be enforced: llm\.prices has no price for model 'm'"):
             await b.ask()
         assert b.endpoint.got == []
 
@@ -93,7 +93,7 @@ async def test_parallel_calls_cannot_pass_a_limit_together(bench: Any, limits: A
         assert not any(amount for ledger in ledgers for amount in ledger.in_flight.values())
 
 
-async def test_cancelled_call_is_on_the_books(bench: Any) -> None:
+async def test_a_cancelled_call_is_booked(bench: Any) -> None:
     async with bench([OK], delay=5) as b:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(b.ask(), 0.2)
@@ -102,7 +102,7 @@ async def test_cancelled_call_is_on_the_books(bench: Any) -> None:
         assert not any(b.session.usage.in_flight.values())
 
 
-async def test_calls_that_nobody_could_count_are_bugs(bench: Any) -> None:
+async def test_calls_that_could_not_be_counted_are_bugs(bench: Any) -> None:
     message = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     async with bench([OK]) as b:
         with pytest.raises(RuntimeError, match="x-aiq-role"):
@@ -161,7 +161,7 @@ async def test_a_field_that_is_refused_whenever_it_is_sent_stops_the_run(bench: 
                 b.endpoint.script[:] = [error(400, "temperature 0 is refused today")]
 
 
-async def test_a_model_of_another_role_that_is_not_there_stops_the_run_whatever_the_first_has_answered(
+async def test_a_missing_model_of_another_role_stops_the_run_even_if_the_first_answers(
     bench: Any,
 ) -> None:
     async with bench([OK, error(400, "flagged"), error(404, "no model x")], roles={"judge": {"model": "x"}}) as b:
@@ -176,7 +176,7 @@ async def test_a_model_of_another_role_that_is_not_there_stops_the_run_whatever_
 @pytest.mark.parametrize(
     ("asked", "waited"), [("1", 1.0), ("0", 0.01), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.01), (None, 0.01)]
 )
-async def test_a_wait_that_is_asked_for_is_kept_exactly(bench: Any, asked: str | None, waited: float) -> None:
+async def test_a_requested_wait_is_kept_exactly(bench: Any, asked: str | None, waited: float) -> None:
     headers = {} if asked is None else {"retry_after": asked}
     async with bench([error(429, **headers), OK]) as b:
         start = asyncio.get_running_loop().time()
@@ -203,7 +203,7 @@ async def test_half_a_character_of_a_reply_can_be_written(bench: Any) -> None:
         (3, [error(400)], 1, "HTTP 400"),
     ],
 )
-async def test_a_callers_retries_take_the_place_of_the_policys_and_are_not_multiplied(
+async def test_a_callers_retries_replace_the_policys_and_are_not_multiplied(
     bench: Any, policy: int, answers: list[bytes], sends: int, said: str | None
 ) -> None:
     async with bench(answers, retry={"attempts": policy, "first_seconds": 0.0}) as b:
@@ -237,7 +237,7 @@ FAILURES: list[tuple[bytes, type[Exception], str, int]] = [
     (error(400, "Your credit balance is too low"), RunAborted, "nothing left to spend (HTTP 400: Your credit", 1),
     (error(429, "quota spent", retry_after="86400"), RunAborted, "a wait of 1440 minutes (HTTP 429: quota spent)", 1),
     (http(502, b"<!DOCTYPE html><head><title>\nBad gateway</title>"), ModelError, "HTTP 502: Bad gateway", 3),
-    (http(200, completed("half", finish="error")), ModelError, "the endpoint broke its answer off (finish_reason e", 3),
+    (http(200, completed("half", finish="error")), ModelError, "the endpoint broke off its answer (finish_reason e", 3),
     (http(308, b"", location="https://other/v1"), RunAborted, "redirects to https://other/v1; set llm.base_url", 1),
 ]
 """An answer that comes again and again, the error in the end, what it says, and how many sends it costs."""
@@ -279,7 +279,7 @@ async def test_wrong_key_stops_the_run_and_names_the_variable(
     "body",
     [b"<html>gateway</html>", b"", b'{"choices": []}', b'{"error": {"message": "boom"}}', b"[1]", BROKEN_OFF, None],
 )
-async def test_an_answer_that_cannot_be_read_is_sent_for_again(bench: Any, body: bytes | None) -> None:
+async def test_an_unreadable_answer_is_requested_again(bench: Any, body: bytes | None) -> None:
     cut, shown = (
         OK[:-30],
         {
@@ -297,7 +297,7 @@ async def test_an_answer_that_cannot_be_read_is_sent_for_again(bench: Any, body:
 
 
 @pytest.mark.parametrize(("of_all", "of_this_one"), [(60, 0.1), (0.1, 60), (0.1, None)])
-async def test_an_answer_that_is_late_is_sent_for_again(bench: Any, of_all: float, of_this_one: float | None) -> None:
+async def test_a_late_answer_is_requested_again(bench: Any, of_all: float, of_this_one: float | None) -> None:
     async with bench([OK], delay=0.5, timeout_seconds=of_all) as b:
         why = r"\(0\.1 s: llm\.timeout_seconds\)" if of_all == 0.1 else r"\(ReadTimeout\)"
         with pytest.raises(ModelError, match=f"after 3 attempts: no answer in time {why}"):
@@ -310,21 +310,21 @@ async def test_an_answer_that_is_late_is_sent_for_again(bench: Any, of_all: floa
 
 @pytest.mark.parametrize("status", [200, 500])
 async def test_an_answer_that_is_kept_alive_but_never_ends_runs_out_of_time(bench: Any, status: int) -> None:
-    """Some endpoints send blanks while a model thinks: there is no silence that would be too long."""
+    """Some endpoints send blanks while a model thinks, so that the silence is never too long."""
     head = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n".encode()
     async with bench([head], timeout_seconds=60, blank_every=0.02) as b:
         with pytest.raises(ModelError, match="after 3 attempts: no answer in time"):
             await b.ask(seconds=0.1)
 
 
-async def test_refused_connection_is_no_exchange(bench: Any) -> None:
+async def test_a_refused_connection_is_not_an_exchange(bench: Any) -> None:
     async with bench([OK], base_url="http://127.0.0.1:9/v1") as b:
         with pytest.raises(ModelError, match="after 3 attempts") as caught:
             await b.ask()
         assert (caught.value.status, b.session.usage.total().calls, len(b.calls)) == (None, 0, 3)
 
 
-async def test_a_wait_that_is_asked_for_is_kept_where_a_caller_retries_too(bench: Any) -> None:
+async def test_a_requested_wait_is_kept_even_if_the_caller_retries(bench: Any) -> None:
     async with bench([error(429, retry_after="0.3"), OK]) as b:
         start = asyncio.get_running_loop().time()
         with retrying(10):
@@ -333,11 +333,11 @@ async def test_a_wait_that_is_asked_for_is_kept_where_a_caller_retries_too(bench
 
 
 @pytest.mark.parametrize("refused", [False, True])
-async def test_an_endpoint_that_is_gone_stops_the_run_in_one_line_and_fails_no_call(bench: Any, refused: bool) -> None:
+async def test_an_endpoint_that_is_gone_stops_the_run_in_one_line(bench: Any, refused: bool) -> None:
     retry = {"attempts": 2, "first_seconds": 0.01}  # fewer than it takes
     async with bench([OK, error(503, "no backend")], give_up_seconds=0.6, retry=retry) as b:
         await b.ask()
-        b.endpoint.delay = 0.5  # so that all are under way before one is sent again
+        b.endpoint.delay = 0.5  # so that all are under way before one is retried
         if refused:
             b.endpoint.close()
         calls = (b.ask(text=str(i)) for i in range(1 if refused else 6))
@@ -348,7 +348,7 @@ async def test_an_endpoint_that_is_gone_stops_the_run_in_one_line_and_fails_no_c
         assert all(re.fullmatch(line, str(outcome)) for outcome in outcomes)
 
 
-async def test_pages_that_are_slow_take_no_connection_of_the_model(bench: Any) -> None:
+async def test_slow_pages_take_no_connection_from_the_model(bench: Any) -> None:
     async with bench([OK], delay=3600) as slow, bench([OK]) as b:
         client = b.models._client
         pages = [asyncio.create_task(client.get(f"{slow.endpoint.base_url}/{i}", timeout=None)) for i in range(80)]

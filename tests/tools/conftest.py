@@ -42,7 +42,7 @@ async def echo_headers(request: Request) -> Response:
 
 
 async def read_for_others(request: Request) -> Response:
-    """A reader service: the page in JSON for whoever asks for it, else as text."""
+    """A reader service: the page in JSON if the request accepts it, else as text."""
     page = {"title": "Velmora", "description": "An institute.", "content": "Glass.", "publishedTime": "2026-03-14"}
     if "application/json" not in request.headers["accept"]:
         return Response("Title: Velmora\n\nGlass.", media_type="text/plain")
@@ -71,7 +71,7 @@ async def bomb(request: Request) -> Response:
 
 
 async def slow(request: Request) -> Response:
-    """Without end, and slower where the path says so."""
+    """Endless, and slower if the path says so."""
 
     async def pieces() -> AsyncIterator[bytes]:
         while not await request.is_disconnected():
@@ -98,7 +98,7 @@ APP = Starlette(routes=[Route(path, endpoint) for path, endpoint in PATHS.items(
 
 @contextmanager
 def serving(app: Starlette, **config: Any) -> Iterator[int]:
-    """A server in a thread, for as long as the context stands; gives its port."""
+    """A server in a thread while the context is open; yields its port."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, **{"log_level": "error", "lifespan": "off", **config}))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -28,7 +28,7 @@ KEY = "key-0123456789-secret"
 
 
 class Server:
-    """What it saw, and what it answers next; it speaks for every API."""
+    """What it saw, and what it answers next; it serves every API."""
 
     def __init__(self) -> None:
         self.seen: list[dict[str, Any]] = []
@@ -175,7 +175,7 @@ FAILURES: list[tuple[int, object, str]] = [
     ("provider", "status", "answer", "kind"),
     [*(("tavily", *failure) for failure in FAILURES), *(("serper", *failure) for failure in FAILURES[8:])],
 )
-async def test_a_failure_is_typed_said_in_one_line_and_brings_no_source(
+async def test_a_failure_is_typed_one_line_and_gives_no_source(
     provider: str,
     status: int,
     answer: object,
@@ -186,7 +186,7 @@ async def test_a_failure_is_typed_said_in_one_line_and_brings_no_source(
     a_session: Callable[..., Session],
 ) -> None:
     async def never() -> AsyncIterator[bytes]:
-        for _ in range(5):  # blanks, as some send so that nobody takes them for dead
+        for _ in range(5):  # blanks, which some send to appear alive
             await asyncio.sleep(0.6)
             yield b" "
 
@@ -208,7 +208,7 @@ async def test_a_failure_is_typed_said_in_one_line_and_brings_no_source(
 
 
 @pytest.mark.parametrize(("provider", "status"), [("tavily", 401), ("tavily", 432), ("serper", 403)])
-async def test_a_service_that_refuses_everybody_ends_the_run(
+async def test_a_service_that_refuses_every_call_ends_the_run(
     provider: str, status: int, port: int, server: Server, run_client: AsyncClient, a_session: Callable[..., Session]
 ) -> None:
     tool = TOOLS[provider](port, run_client)[1]

@@ -92,7 +92,7 @@ def test_any_text_can_be_looked_up(url: str) -> None:
     assert address(url) == address(f" {url} ")
 
 
-def test_of_rows_with_one_url_the_longest_text_counts_at_the_first_place() -> None:
+def test_the_longest_text_of_a_url_is_kept_in_the_first_ones_place() -> None:
     pages = [
         CorpusPage(url="https://a.example/x", title="X", text="short"),
         CorpusPage(url="https://a.example/y", title="Y", text="other"),

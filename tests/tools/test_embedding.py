@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aiq.tools.embedding import DIMENSIONS, embedding
 
 PAIRS = [json.loads(line) for line in Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()]
-"""Questions in English and Chinese: the same one in other words, or one of the same form about something else."""
+"""Questions in English and Chinese: a paraphrase, or one of the same form about something else."""
 
 THRESHOLD = 0.75
 """The specification's, made for embeddings of a model."""
@@ -27,13 +27,13 @@ def found(pairs: list[tuple[str, str]]) -> int:
     return sum(near(*pair) >= THRESHOLD for pair in pairs)
 
 
-def test_the_threshold_of_the_specification_parts_paraphrases_from_the_unrelated() -> None:
-    """About half of the paraphrases are found, and nothing that is about something else in other words."""
+def test_the_threshold_separates_paraphrases_from_unrelated_questions() -> None:
+    """About half of the paraphrases are found, and no question about something else."""
     of = {kind: [(p["one"], p["other"]) for p in PAIRS if p["kind"] == kind] for kind in {p["kind"] for p in PAIRS}}
     same, others = of["paraphrase"], of["another subject"]
     unrelated = [(one, same[(i + 7) % len(same)][1]) for i, (one, _) in enumerate(same)]
     assert (len(same), found(same)) == (60, 28)
-    assert (len(others), found(others)) == (20, 7)  # words tell a question's form, and so little of its subject
+    assert (len(others), found(others)) == (20, 7)  # words show a question's form, and little of its subject
     assert max(near(*pair) for pair in unrelated) < 0.5
 
 

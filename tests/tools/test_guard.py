@@ -89,6 +89,6 @@ def test_listed_hosts_are_exempt_with_the_port_they_are_listed_with() -> None:
 
 
 @pytest.mark.parametrize("address", ["010.0.0.1", "1.2.3", "nonsense", ""])
-def test_what_is_no_address_is_refused(address: str) -> None:
+def test_anything_but_an_address_is_refused(address: str) -> None:
     with pytest.raises(ToolError, match="unusual spelling"):
         check_address(address, "a.example")

@@ -62,7 +62,7 @@ SECOND = SearchHit(url="https://b.example/second", title="Second", text="Less of
 
 
 class Server:
-    """What it saw, and what it answers next; without format=json it refuses, as SearXNG where JSON is not listed."""
+    """What it saw, and what it answers next; without format=json it refuses, as SearXNG does if JSON is not listed."""
 
     def __init__(self) -> None:
         self.seen: list[Request] = []
@@ -119,7 +119,7 @@ async def test_a_searxng_instance_by_its_address_alone(server: tuple[Server, str
         await found(settings("searxng", base_url=site), run_client)
 
 
-async def test_a_relevance_is_a_number_from_0_to_1_where_the_options_say(
+async def test_a_relevance_is_a_number_from_0_to_1_at_the_configured_place(
     server: tuple[Server, str], run_client: AsyncClient
 ) -> None:
     served, site = server
@@ -160,7 +160,7 @@ async def test_another_api_by_its_options_alone(server: tuple[Server, str], run_
 
 
 @each("options")
-async def test_what_is_not_where_config_says_is_a_typed_error(
+async def test_a_field_missing_from_its_configured_place_is_a_typed_error(
     server: tuple[Server, str], run_client: AsyncClient, options: dict[str, Any], kind: ToolErrorKind, said: str
 ) -> None:
     if "fields" in options:
@@ -170,7 +170,7 @@ async def test_what_is_not_where_config_says_is_a_typed_error(
     assert caught.value.kind == kind
 
 
-async def test_lists_on_the_way_are_gone_through(server: tuple[Server, str], run_client: AsyncClient) -> None:
+async def test_lists_along_a_path_are_traversed(server: tuple[Server, str], run_client: AsyncClient) -> None:
     served, site = server
     items = [{"url": "https://a.example/", "snippets": [{"text": "One."}, {"text": "Two."}, {}], "date": None}, "odd"]
     hit = SearchHit(url="https://a.example/", title="", text="One.\nTwo.")
@@ -191,6 +191,6 @@ async def test_no_error_shows_the_key(server: tuple[Server, str], run_client: As
 
 
 @each("changes")
-async def test_options_that_cannot_be_stop_the_run(run_client: AsyncClient, changes: dict[str, Any], said: str) -> None:
+async def test_impossible_options_stop_the_run(run_client: AsyncClient, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=f"^[^\n]*{said}[^\n]*$"):
         await found(settings("searxng", **changes), run_client)

@@ -38,7 +38,7 @@ NAMES = {
 
 
 class Names:
-    """A resolver over a table; `asked` keeps every lookup."""
+    """A resolver over a table; `asked` records every lookup."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int]] = []
@@ -94,7 +94,7 @@ async def test_each_redirect_and_answer_is_checked(pages_port: int, path: str, k
     assert path != "slow" or time.monotonic() - start < 3
 
 
-async def test_a_denied_page_is_not_read_by_a_long_way_round() -> None:
+async def test_a_denied_page_is_not_read_by_a_detour() -> None:
     web = live(deny=("good.example/answers",))
     await refused(web, f"http://good.example/{'x' * 3000}/../answers/1", ToolErrorKind.DENIED)
 

@@ -1,4 +1,4 @@
-"""Tools of the user's own: the one that docs/tools.md prints runs as printed; what config gets wrong is one line."""
+"""Tools of the user's own: the one in docs/tools.md runs as printed; mistakes in config are one line."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def many(*texts: str) -> str:
 
 
 def strange(text: "Nowhere") -> None:  # type: ignore[name-defined]  # noqa: F821
-    """Has a type that there is not."""
+    """Has an unknown type."""
 
 
 class Shouting:
@@ -66,7 +66,7 @@ class Shouting:
         return ToolResult(content=arguments.thought.upper() + self._mark)
 
 
-async def test_a_function_s_parameters_are_arguments_but_for_those_that_config_sets() -> None:
+async def test_a_functions_parameters_are_arguments_except_those_set_by_config() -> None:
     tool = made("repeat", times="3")
     assert (tool.name, tool.description, tool.data_source) == ("repeat", "Say it again.", "mine")
     assert list(tool.parameters.model_json_schema()["properties"]) == ["text"]
@@ -85,7 +85,7 @@ async def test_a_class_has_settings_of_its_own() -> None:
 
 
 @each("target")
-def test_what_config_gets_wrong_is_one_line(target: str, given: dict[str, Any], message: str) -> None:
+def test_a_mistake_in_config_is_one_line(target: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         made(target, **given)
 

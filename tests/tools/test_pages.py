@@ -81,7 +81,7 @@ def test_utf8_is_read_as_it_was_written(text: str) -> None:
     "content_type",
     ["text/plain", "text/markdown", "text/csv", "application/json", "application/ld+json", "text/xml", ""],
 )
-async def test_texts_that_are_no_html_are_taken_as_they_are(content_type: str) -> None:
+async def test_texts_other_than_html_are_kept_as_they_are(content_type: str) -> None:
     page = await read(b' {"mayor": "Mira Tal"}\n', content_type)
     assert (page.title, page.text) == ("", '{"mayor": "Mira Tal"}')
 
@@ -97,7 +97,7 @@ async def test_texts_that_are_no_html_are_taken_as_they_are(content_type: str) -
         (b"", "text/html", "no readable text"),
     ],
 )
-async def test_what_is_no_text_is_malformed(body: bytes, content_type: str, said: str) -> None:
+async def test_anything_but_text_is_malformed(body: bytes, content_type: str, said: str) -> None:
     with pytest.raises(ToolError, match=said) as caught:
         await read(body, content_type)
     assert caught.value.kind is ToolErrorKind.MALFORMED
@@ -114,7 +114,7 @@ HOSTILE = [
 
 
 async def survives(body: bytes) -> None:
-    """It gives a page, or the one typed error; anything else is a failure of the test."""
+    """It gives a page or the one typed error; anything else fails the test."""
     with suppress(ToolError):
         assert await read(body, "text/html")
 

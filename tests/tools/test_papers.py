@@ -14,7 +14,7 @@ each = table(__file__)
 
 
 class Papers:
-    """A provider in the provider's own protocol: answers with its papers, keeps what it was asked."""
+    """A provider in the provider protocol: answers with its papers, keeps its queries."""
 
     def __init__(self, *papers: Paper) -> None:
         self.papers = list(papers)
@@ -36,7 +36,7 @@ FULL = Paper(
 )
 
 
-async def test_papers_are_listed_as_the_format_has_them() -> None:
+async def test_papers_are_listed_in_the_documented_format() -> None:
     provider = Papers(FULL, Paper(title="Bare"), Paper(title="One too many"))
     result = await PaperSearch(provider, SETTINGS).run(PaperArguments(query=" tides ", year="2019-2023"))
     assert provider.asked == [("tides", (2019, 2023), 2)]

@@ -11,7 +11,7 @@ from tests.settings import configured
 
 
 class Recording:
-    """A provider in the provider's own protocol: answers with what it was made with, keeps what it was asked."""
+    """A provider in the provider protocol: answers with what it was given, keeps its queries."""
 
     def __init__(self, *hits: SearchHit) -> None:
         self.found = Found(hits=hits)
@@ -53,7 +53,7 @@ async def test_results_are_blocks_and_each_is_a_source() -> None:
     assert (nothing.content, nothing.sources) == ("Search returned no results", ())
 
 
-async def test_the_apis_own_answer_stands_first_and_is_no_source() -> None:
+async def test_the_apis_own_answer_comes_first_and_is_not_a_source() -> None:
     settings = SETTINGS.model_copy(update={"max_content_length": None})  # the text is whole
     provider = Recording()
     provider.found = Found(hits=HITS[:1], answer=" Ilan </answer> Corvey.\n")
@@ -74,7 +74,7 @@ async def test_a_long_query_is_cut_to_397_characters_and_dots(query: str, sent: 
         SearchArguments(query="  \n")
 
 
-def test_a_run_says_that_its_search_did_not_serve(
+def test_a_run_says_that_its_search_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -78,7 +78,7 @@ async def test_nothing_else_is_in_the_offline_web(offline: OfflineWeb, url: str)
     assert caught.value.kind is ToolErrorKind.NOT_AVAILABLE
 
 
-async def test_a_page_that_a_website_of_it_has_not_is_not_found(offline: OfflineWeb) -> None:
+async def test_a_page_that_its_website_lacks_is_not_found(offline: OfflineWeb) -> None:
     with pytest.raises(ToolError, match="HTTP 404") as caught:
         await offline.fetch("https://atlas.offline.example/nowhere")
     assert caught.value.kind is ToolErrorKind.NOT_FOUND

@@ -1,4 +1,4 @@
-"""A user's file to pages of text: PDF page by page, Markdown and plain text as one piece without pages."""
+"""A user's file as pages of text: PDF page by page, Markdown and plain text as one piece without pages."""
 
 import io
 import logging
@@ -18,14 +18,14 @@ _NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*|.*\.(?:docx?|pdf|indd|t
 """What programs write as a PDF's title when its author gave none."""
 
 _FULL = 0.7
-"""Share of the page's longest line from which a line counts as full: what follows it may go on with its sentence."""
+"""Share of the page's longest line from which a line counts as full: the next line may continue its sentence."""
 
 _ENDED = re.compile(r"[.!?:;。！？：；][\"'”’)\]]*$")
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])-$")
 
 
 class DocumentPage(Record):
-    """One page's text; `number` counts from 1 as viewers show it, None where the format has no pages."""
+    """One page's text; `number` counts from 1 as viewers show it, None if the format has no pages."""
 
     number: int | None
     text: str
@@ -44,7 +44,7 @@ class ReadDocument(Record):
 
 
 def read_document(path: Path, body: bytes) -> ReadDocument:
-    """The text of a file with these bytes. Raises UserError, one line naming the file, where none can be had."""
+    """The text of a file with these bytes. Raises UserError, one line naming the file, if there is none."""
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(f"{path}: only {', '.join(SUFFIXES)} files can be read; save it as one of these")
     read = _read_pdf(path, body) if path.suffix.lower() == ".pdf" else _read_text(path, body)
@@ -58,7 +58,7 @@ def read_document(path: Path, body: bytes) -> ReadDocument:
 def _read_text(path: Path, body: bytes) -> ReadDocument:
     text = decoded(body, "").strip()
     if "\0" in text:
-        raise UserError(f"{path}: it is no text (it holds binary data); save it as UTF-8 text")
+        raise UserError(f"{path}: it is not text (it holds binary data); save it as UTF-8 text")
     heading = _HEADING.search(text) if path.suffix.lower() in (".md", ".markdown") else None
     pages = (DocumentPage(number=None, text=text),) if text else ()
     return ReadDocument(title=heading["title"] if heading else path.stem, pages=pages, page_count=None)
@@ -67,13 +67,13 @@ def _read_text(path: Path, body: bytes) -> ReadDocument:
 def _read_pdf(path: Path, body: bytes) -> ReadDocument:
     from pypdf import PdfReader
 
-    logging.getLogger("pypdf").addHandler(logging.NullHandler())  # its complaints about odd files are no news to users
+    logging.getLogger("pypdf").addHandler(logging.NullHandler())  # users need not see its complaints about odd files
     try:
         reader = PdfReader(io.BytesIO(body))
         locked = reader.is_encrypted and not reader.decrypt("")
         texts = [] if locked else [whole(page.extract_text()).strip() for page in reader.pages]
         title = "" if locked else " ".join(str((reader.metadata and reader.metadata.title) or "").split())
-    except Exception as error:  # pypdf meets broken files with many types of error; this file gives nothing
+    except Exception as error:  # pypdf raises many types of error for broken files; this file gives nothing
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise UserError(f"{path}: it cannot be read as a PDF ({reason}); save or download it again") from None
     if locked:
@@ -85,10 +85,10 @@ def _read_pdf(path: Path, body: bytes) -> ReadDocument:
 
 
 def unwrapped(text: str) -> str:
-    """A PDF page's text with the lines of a sentence joined: PDFs keep lines as they were set.
+    """A PDF page's text with the lines of a sentence joined: PDFs keep the line breaks of the layout.
 
-    A line goes on where it is full and does not end a sentence; headings and table rows are short and stay.
-    A word split by a hyphen before a small letter becomes whole.
+    A line is joined to the next if it is full and does not end a sentence; headings and table rows are short and stay.
+    A word split by a hyphen before a lower-case letter is made whole.
     """
     lines = [line.strip() for line in text.splitlines()]
     full = _FULL * max(map(len, lines), default=0)

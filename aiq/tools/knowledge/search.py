@@ -32,7 +32,7 @@ class DocumentHit(Record):
 
     @property
     def citation_key(self) -> str:
-        """`report.pdf, p.15`; the name alone where the format has no pages."""
+        """`report.pdf, p.15`; the name alone if the format has no pages."""
         return self.file_name if self.page is None else f"{self.file_name}, p.{self.page}"
 
 
@@ -40,7 +40,7 @@ class Searchable:
     """A collection's pages ranked by BM25, as the web corpus is."""
 
     def __init__(self, collection: Collection) -> None:
-        """Read and index all pages. Raises UserError where a file of the collection is damaged."""
+        """Read and index all pages. Raises UserError if a file of the collection is damaged."""
         self._pages = [
             DocumentHit(file_name=document.file_name, title=document.title, page=page.number, text=page.text, score=0)
             for document in collection.documents
@@ -49,7 +49,7 @@ class Searchable:
         self._index = PassageIndex([(page.title, page.text) for page in self._pages])
 
     def search(self, query: str, k: int, max_chars: int) -> list[DocumentHit]:
-        """The `k` best pages with their best passages, best first, equal ones in order of names and pages."""
+        """The `k` best pages with their best passages, best first, equal ones ordered by name and page."""
         found = self._index.search(query, k, max_chars)
         return [
             self._pages[number].model_copy(update={"text": text, "score": score / found[0][1]})
@@ -64,7 +64,7 @@ class KnowledgeArguments(BaseModel):
 
 
 class KnowledgeSearch:
-    """`knowledge_search` over the collection of the question, or the one that `knowledge.collection` names."""
+    """`knowledge_search` over the question's collection, or the one that `knowledge.collection` names."""
 
     name = "knowledge_search"
     description = (
@@ -75,7 +75,7 @@ class KnowledgeSearch:
     data_source: str | None = "documents"
 
     def __init__(self, settings: KnowledgeSettings, collections: Sequence[str]) -> None:
-        """Raises UserError where one of the `collections` does not exist or is damaged."""
+        """Raises UserError if one of the `collections` does not exist or is damaged."""
         known = Collections(settings.dir)
         self._settings = settings
         self._collections = {name: Searchable(known.existing(name)) for name in collections}

@@ -1,7 +1,7 @@
-"""Collections of documents on disk: what was read of each file, so that an unchanged one is never read again.
+"""Collections of documents on disk: the text of each file, so that an unchanged one is never read again.
 
-`DIR/COLLECTION/collection.json` lists the documents; the text of each lies beside it as `DIGEST.json`. Both are written
-under another name and renamed, so that a reader meets the old state or the new one.
+`DIR/COLLECTION/collection.json` lists the documents; the text of each is beside it as `DIGEST.json`. Both are written
+under another name and renamed, so that a reader sees either the old state or the new one.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ RecordT = TypeVar("RecordT", bound=BaseModel)
 
 
 class StoredDocument(Record):
-    """A file of a collection. `digest`: of its bytes. `summarizer`: who wrote the summary, and of what length."""
+    """A file of a collection. `digest`: of its bytes. `summary_chars`: the length that the summary was limited to."""
 
     file_name: str
     title: str
@@ -47,7 +47,7 @@ class Listing(Record):
 
 
 class Collection:
-    """One collection of a knowledge folder; it exists once a document was added."""
+    """One collection of a knowledge folder; it exists once a document has been added."""
 
     def __init__(self, folder: Path) -> None:
         self.name = folder.name
@@ -56,17 +56,17 @@ class Collection:
 
     @property
     def documents(self) -> tuple[StoredDocument, ...]:
-        """By file name. Raises UserError where the listing is damaged."""
+        """By file name. Raises UserError if the listing is damaged."""
         return _read(self._listing, Listing).documents if self._listing.exists() else ()
 
     def text(self, digest: str) -> ReadDocument:
-        """What was read of the file with these bytes. Raises UserError where that is absent or damaged."""
+        """The text of the file with this digest. Raises UserError if it is missing or damaged."""
         return _read(self._text(digest), ReadDocument)
 
     def add(self, paths: Sequence[str], summary_chars: int) -> dict[str, bool]:
-        """Add files and the readable files of folders, with summaries by rules; whether each, by name, had to be read.
+        """Add files and the readable files of folders, summarised by rules; by name, whether each had to be read.
 
-        A file replaces the one of its name. Raises UserError naming a bad file, before anything is written.
+        A file replaces the one of the same name. Raises UserError naming a bad file, before anything is written.
         """
         with self._changing():
             known = {document.file_name: document for document in self.documents}
@@ -82,7 +82,7 @@ class Collection:
         return {name: digest in texts for name, digest in digests.items()}
 
     async def summarise(self, write: Callable[[str, str, int], Awaitable[str]], chars: int) -> tuple[str, ...]:
-        """The names of the documents that `write` summarised, of title, text and the most characters.
+        """Summarise the documents by `write`, given title, text and maximum length; returns the names of those done.
 
         The listing is written after each, so that no summary is paid for twice.
         """
@@ -97,7 +97,7 @@ class Collection:
         return tuple(done)
 
     def _entry(self, same: StoredDocument | None, name: str, digest: str, chars: int) -> StoredDocument:
-        """The summary of unchanged bytes stays, unless it is by rules and of another length."""
+        """The document's entry; an unchanged file keeps its summary unless that is by rules and of another length."""
         if same is not None and same.digest == digest and (same.summarizer == "model" or same.summary_chars == chars):
             return same
         text = self.text(digest)
@@ -112,7 +112,7 @@ class Collection:
         )
 
     def _put(self, documents: Iterable[StoredDocument]) -> None:
-        """List these, each in the place of the one of its name, and drop the texts that are no longer listed."""
+        """List these, each replacing the one of its name, and delete the texts that are no longer listed."""
         known = {document.file_name: document for document in self.documents}
         listed = known | {document.file_name: document for document in documents}
         if listed == known:
@@ -125,14 +125,14 @@ class Collection:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Make its folder and keep other commands from changing it meanwhile; waits for one that does."""
+        """Create the folder and keep other commands from changing it meanwhile; waits for one that is doing so."""
         from filelock import FileLock
 
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             reason = f"{self._folder}: {error.strerror}"
-            raise UserError(f"{reason}; set knowledge.dir to a folder that can be made") from None
+            raise UserError(f"{reason}; set knowledge.dir to a folder that can be created") from None
         with FileLock(self._folder / ".lock"):
             yield
 
@@ -150,24 +150,24 @@ class Collections:
         return tuple(sorted(file.parent.name for file in self._folder.glob("*/collection.json")))
 
     def collection(self, name: str) -> Collection:
-        """The collection of that name, whether it exists or not. Raises UserError for what cannot be a name."""
+        """The collection of that name, whether it exists or not. Raises UserError for an invalid name."""
         if not _NAME.fullmatch(name):
             raise UserError(f"collection '{name}': use letters, digits, dots, dashes and underscores for its name")
         return Collection(self._folder / name)
 
     def existing(self, name: str) -> Collection:
-        """The collection of that name. Raises UserError naming those that there are."""
+        """The collection of that name. Raises UserError naming the existing ones if there is none."""
         if name not in self.names():
             there = ", ".join(self.names()) or "none yet"
             raise UserError(
                 f"collection '{name}': there is none in {self._folder} (there are: {there}); "
-                f"make it with `aiq documents add FILES --collection {name}`"
+                f"create it with `aiq documents add FILES --collection {name}`"
             )
         return self.collection(name)
 
 
 def _bodies(paths: Sequence[str]) -> dict[Path, bytes]:
-    """The bytes of each file; no two of the same name."""
+    """The bytes of each file. Raises UserError for two different files of the same name."""
     found: dict[str, tuple[Path, bytes]] = {}
     for path in (file for text in paths for file in _files(resolve(text))):
         try:
@@ -190,7 +190,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def left_out(paths: Sequence[str]) -> Counter[str]:
-    """How many files of these folders have a suffix that cannot be read, by suffix; hidden files and folders apart."""
+    """How many files of these folders have a suffix that cannot be read, by suffix; hidden ones are not counted."""
     found = (file.relative_to(folder) for folder in map(resolve, paths) for file in folder.rglob("*") if file.is_file())
     shown = (file for file in found if not any(part.startswith(".") for part in file.parts))
     return Counter(file.suffix.lower() or file.name for file in shown if file.suffix.lower() not in SUFFIXES)

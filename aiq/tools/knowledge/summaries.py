@@ -31,9 +31,9 @@ def by_rules(title: str, text: str, max_chars: int) -> str:
 
 
 async def by_model(title: str, text: str, max_chars: int) -> str:
-    """What the model of the role `knowledge.summarizer` says, at most `max_chars` characters.
+    """A summary by the model of the role `knowledge.summarizer`, at most `max_chars` characters.
 
-    Works inside a session; raises ModelError. An empty reply gives the summary by rules.
+    Works inside a session; raises ModelError. After an empty reply it is the summary by rules.
     """
     prompts = Prompts(Path(__file__).parent / "prompts")
     request = prompts.render("summary.j2", title=title, text=text[:MOST_READ], max_chars=max_chars)

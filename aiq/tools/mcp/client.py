@@ -1,6 +1,6 @@
-"""One MCP server: a session that all samples of a run share, made again when the server has ended.
+"""One MCP server: a session that all samples of a run share, opened again when the server has ended.
 
-What the SDK opens must be left by the task that entered it, so each connection has a task of its own.
+The SDK's contexts must be exited by the task that entered them, so each connection has a task of its own.
 """
 
 import asyncio
@@ -31,18 +31,18 @@ from aiq.llm.http import SEND_ERRORS, AsyncClient, Limits, Timeout, failure_text
 from aiq.llm.route import NetworkTransport
 
 MOST_BYTES: Final = 16 * 2**20
-"""Of one event of a stream over HTTP: far above what a model can read of a result."""
+"""Of one event of an HTTP stream: far more than a model can read of a result."""
 
-_TAIL: Final = 4000  # characters that a server wrote to stderr last, in which is looked for why it ended
+_TAIL: Final = 4000  # the last characters of a server's stderr, searched for why it ended
 _LOGGERS: Final = ("mcp", "client")
 _SILENT: Final = logging.NullHandler()
 
 
 class McpServer:
-    """A server by its settings, all of whose times and sizes are set.
+    """A server as its settings describe it, in which all times and sizes are set.
 
-    Connections are not the run's client's: headers are for one server, and a stream that a server holds open would take
-    one of `llm.max_connections`. Nor are they recorded: calls are, at the tool's boundary, over stdio and HTTP alike.
+    Its connections are not the run's client's: headers are for one server, and a stream that it holds open would use up
+    one of `llm.max_connections`. Nor are they recorded: calls are, at the tool boundary, over stdio and HTTP alike.
     """
 
     def __init__(self, name: str, settings: McpServerSettings) -> None:
@@ -51,31 +51,31 @@ class McpServer:
         self._connections: list[_Connection] = []
         self._stderr: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  closed by `close`
         with holding(aside, Counter[str]()):
-            self._context = copy_context()  # that of no sample, whoever connects anew
-        for logger in _LOGGERS:  # of what is odd about a server's messages users hear in errors
+            self._context = copy_context()  # of no sample, whichever one reconnects
+        for logger in _LOGGERS:  # errors tell users what is odd about a server's messages
             logging.getLogger(logger).addHandler(_SILENT)
 
     async def tools(self) -> list[Tool]:
-        """What it lists, page by page. Raises ConfigError or RunAborted, one line, where it cannot be reached."""
+        """The tools that it lists. Raises ConfigError or RunAborted, one line, if it cannot be reached."""
         try:
             return (await self._connected()).tools
         except AiqError:
             raise
         except TimeoutError:
             late = f"has not listed its tools within {self.settings.connect_seconds:g} s (connect_seconds)"
-            raise RunAborted(f"{self.setting}: {self._place} {late}{self._last_words()}") from None
+            raise RunAborted(f"{self.setting}: {self._place} {late}{self._stderr_line()}") from None
         except OSError as error:
             why = f"{error.strerror or error}; check its command"
             raise ConfigError(f"{self.setting}: {self._place} cannot be started: {why}") from None
         except Exception as error:
-            raise RunAborted(f"{self.setting}: {self._place}: {_words(error)}{self._last_words()}") from None
+            raise RunAborted(f"{self.setting}: {self._place}: {_one_line(error)}{self._stderr_line()}") from None
 
     async def call(self, tool: str, arguments: dict[str, Any], named: str) -> CallToolResult:
-        """What the tool, which models know by the name `named`, gives.
+        """The result of the tool, which models know by the name `named`.
 
-        Raises ToolError: timeout, invalid_arguments, too_large, malformed, http, failed. When a server has ended, the
-        next call starts or reaches it anew; the one during which it ended is not made again: nobody knows what it has
-        done.
+        Raises ToolError: timeout, invalid_arguments, too_large, malformed, http, failed. After a server has ended, the
+        next call starts or reaches it again; the call during which it ended is not repeated, because it may have had
+        an effect.
         """
         try:
             return await self._called(tool, arguments)
@@ -93,23 +93,23 @@ class McpServer:
             async with asyncio.timeout(self.settings.timeout_seconds):
                 return await connection.client.call_tool(tool, arguments)
         except MCPError as error:
-            # of a session that it does not know, a server says so in words and a code of its own
+            # a server reports an unknown session in words and a code of its own
             forgotten = self.settings.url is not None and "session" in error.message.lower()
             if forgotten or error.code == CONNECTION_CLOSED:
-                connection.leave(closes=self.settings.url is None)  # over HTTP calls of others may go on
+                connection.leave(closes=self.settings.url is None)  # over HTTP other calls may go on
             if not (forgotten and again):
                 raise
-        return await self._called(tool, arguments, again=False)  # what is not known has not been carried out
+        return await self._called(tool, arguments, again=False)  # an unknown session has carried out nothing
 
     async def close(self) -> None:
-        """End all that was opened; a server that does not end by itself is killed. Raises nothing."""
+        """Close everything that was opened; a server that does not end by itself is killed. Raises nothing."""
         for connection in self._connections:
             connection.leave()
         await asyncio.gather(*(connection.task for connection in self._connections), return_exceptions=True)
         self._stderr.close()
 
     async def _connected(self) -> "_Connection":
-        """The connection, made where there is none. Raises what the SDK raises."""
+        """The connection, opened if there is none. Raises what the SDK raises."""
         if not self._connections or self._connections[-1].ended:
             self._connections.append(_Connection(self._open, self.settings.connect_seconds, self._context.copy()))
         connection = self._connections[-1]
@@ -120,7 +120,7 @@ class McpServer:
         settings = self.settings
         if settings.command is not None:
             program, *words = settings.command
-            if program == "aiq":  # this one, which need not be on the PATH
+            if program == "aiq":  # our own, which need not be on the PATH
                 program, words = sys.executable, ["-m", "aiq", *words]
             env = {name: from_environment(f"{self.setting}.env", name) for name in settings.env}
             server = StdioServerParameters(command=program, args=words, env=env, cwd=settings.cwd)
@@ -136,8 +136,8 @@ class McpServer:
         return await stack.enter_async_context(Client(transport, client_info=about, cache=None))
 
     def _failure(self, tool: str, error: Exception) -> ToolError:
-        """The error for whoever called the tool. What the server wrote to stderr is not for models."""
-        server, kind, text = f"{tool}: the MCP server {self.name}", ToolErrorKind.FAILED, f"{tool}: {_words(error)}"
+        """The error for the caller of the tool. What the server wrote to stderr is not for models."""
+        server, kind, text = f"{tool}: the MCP server {self.name}", ToolErrorKind.FAILED, f"{tool}: {_one_line(error)}"
         away = ToolErrorKind.HTTP if self.settings.url else ToolErrorKind.FAILED
         match error:
             case TimeoutError():
@@ -151,17 +151,17 @@ class McpServer:
                 kind, text = away, f"{server} ended during the call; another call reaches it anew"
             case ValidationError() | RuntimeError():
                 kind = ToolErrorKind.MALFORMED
-                text = f"{server} gave what is no result of a tool: {_words(error)}"
+                text = f"{server} gave what is no result of a tool: {_one_line(error)}"
             case _ if isinstance(error, (OSError, EOFError, *SEND_ERRORS)):
-                kind, text = away, f"{server} is away: {_words(error)}"
+                kind, text = away, f"{server} is away: {_one_line(error)}"
         return ToolError(kind, text)
 
     @property
     def _place(self) -> str:
         return self.settings.url or " ".join(self.settings.command or ())
 
-    def _last_words(self) -> str:
-        """The last line of stderr that speaks of an error, or the last one."""
+    def _stderr_line(self) -> str:
+        """The last line of stderr that mentions an error, else the last one."""
         size = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, size - _TAIL))
         lines = [" ".join(line.split()) for line in self._stderr.read().splitlines() if line.strip()]
@@ -170,9 +170,9 @@ class McpServer:
 
 
 class _Connection:
-    """A task that opens a connection, holds it, and closes it when it is left.
+    """A task that opens a connection, holds it, and closes it on `leave`.
 
-    Once it is open, `client` and `tools` are there: what the server lists, without which the SDK checks no result.
+    Once it is open, `client` and `tools` are set; until the tools are listed, the SDK does not check results.
     """
 
     client: Client
@@ -186,7 +186,7 @@ class _Connection:
         self.task = asyncio.create_task(self._hold(opens, seconds), context=context)
 
     async def opened(self) -> None:
-        """Wait for that. Raises what its opening has failed with, TimeoutError after its `seconds`."""
+        """Wait until it is open. Raises what opening it failed with, TimeoutError after `seconds`."""
         await asyncio.wait([self._opening, self.task], return_when=asyncio.FIRST_COMPLETED)
         if not self._opening.done():
             raise self.task.exception() or EOFError("the server ended")
@@ -204,7 +204,7 @@ class _Connection:
             self.task.cancel()
 
     async def _hold(self, opens: Callable[[AsyncExitStack], Awaitable[Client]], seconds: float | None) -> None:
-        """Raises the first of the errors that the SDK's tasks have ended in."""
+        """Raises the first of the errors that the SDK's tasks ended with."""
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(seconds):
@@ -219,7 +219,7 @@ class _Connection:
 
 
 async def _listed(client: Client) -> list[Tool]:
-    """All pages, without the tools that only run as tasks (protocol of 2025-11-25), which the SDK cannot call."""
+    """The tools of all pages, except those that only run as tasks (protocol of 2025-11-25), which the SDK lacks."""
     page = await client.list_tools()
     found = [*page.tools]
     while page.next_cursor is not None:
@@ -228,7 +228,7 @@ async def _listed(client: Client) -> list[Tool]:
     return [tool for tool in found if tool.execution is None or tool.execution.task_support != "required"]
 
 
-def _words(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     """An error in one line."""
     if isinstance(error, ValidationError):
         return describe(error)[:500]

@@ -1,6 +1,6 @@
 """The call `analyze_events`: its arguments, the query that they mean for a collection's fields, and the answer.
 
-No engine is known here: every engine takes a `Query` and gives an `Answer`. Contract: specification 4.9 and 4.5.
+This is independent of the engine: each one takes a `Query` and returns an `Answer`.
 """
 
 import json
@@ -22,7 +22,7 @@ _PERIODS = ("year", "quarter", "month", "day")
 _DAY = re.compile(r"([1-9]\d{3})(?:-(?:Q([1-4])|(\d\d)(?:-(\d\d)(?:[T ].*)?)?))?")
 _BOUNDS = ("gt", "gte", "lt", "lte")
 MOST_DOCUMENTS = 100
-"""Of one page (specification 4.9)."""
+"""On one page."""
 
 Scalar = str | int | float
 Path = Annotated[str, Field(pattern=r"^\w[\w@-]*(\.\w[\w@-]*)*$")]
@@ -30,24 +30,24 @@ Paths = Mapping[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], Path]
 
 
 class EventFields(Settings):
-    """Where a document has what: paths such as `venue.city`; in `keywords`, `numbers` and `dates` by a call's name."""
+    """Where a document has each field: paths such as `venue.city`; `keywords`, `numbers`, `dates` by name in calls."""
 
     id: Path = Field(description="path of the id; documents with the same id are counted as one event")
     title: Path = Field(description="path of the title")
     url: Path | None = Field(description="path of the address; null: addresses are doc://ID")
-    text: tuple[Path, ...] = Field(min_length=1, description="paths that a full-text query looks into")
+    text: tuple[Path, ...] = Field(min_length=1, description="paths that a full-text query searches")
     keywords: Paths = Field(description="fields to filter and group by, by name")
     numbers: Paths = Field(description="fields to filter by range, by name")
     dates: Paths = Field(min_length=1, description="dates in ISO form, by name; the first one orders the documents")
 
     @property
     def date(self) -> str:
-        """The name of the date that orders documents and that periods (`year`, `month`, ...) are of."""
+        """The name of the date that orders documents and that periods (`year`, `month`, ...) refer to."""
         return next(iter(self.dates))
 
     @property
     def paths(self) -> dict[str, str]:
-        """All that can be filtered by: its path by its name."""
+        """The fields to filter by: path by name."""
         return {"id": self.id, **self.keywords, **self.numbers, **self.dates}
 
 
@@ -90,7 +90,7 @@ class AnalyzeEvents(BaseModel):
 
 
 class Level(Record):
-    """What buckets are made by: a field's values, or the periods of a date."""
+    """What defines the buckets: a field's values, or the periods of a date."""
 
     field: str
     interval: Interval | None = None
@@ -105,7 +105,7 @@ class Condition(Record):
 
 
 class Query(Record):
-    """A call, read and checked; `after`: the sort values of the last document of the page before."""
+    """A call, parsed and checked; `after`: the sort values of the previous page's last document."""
 
     call: AnalyzeEvents
     conditions: tuple[Condition, ...]
@@ -115,7 +115,7 @@ class Query(Record):
 
 
 Document = dict[str, Any]
-"""JSON. Its schema says no more: clients check every result by it, value by value."""
+"""JSON. Its schema says no more, because clients check every value of a result against it."""
 
 
 class Bucket(Record):
@@ -179,11 +179,11 @@ class Engine(Protocol):
         """Raises ToolError."""
 
     async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
-        """The least and the greatest value of a number or date; None of an empty collection. Raises ToolError."""
+        """The least and the greatest value of a number or date; None for an empty collection. Raises ToolError."""
 
 
 def query_of(call: AnalyzeEvents, fields: EventFields) -> Query:
-    """What a call means. Raises ToolError, one line that says how to write it."""
+    """The query that a call means. Raises ToolError, one line that says how to write it."""
     filters = _json(call.filters, "filters", dict, '{"country": "India"}') or {}
     ranges = _json(call.range_filters, "range_filters", dict, '{"attendance": {"gte": 500}}') or {}
     after = _json(call.search_after, "search_after", list, '["2024-03-09", 17], as pagination.search_after has it')
@@ -237,14 +237,14 @@ def answer(
 
 
 def shown(document: Document, fields: EventFields) -> Document:
-    """A document as answers have it, `id`, `title` and `url` first."""
+    """A document as answers show it, `id`, `title` and `url` first."""
     found = str(at(document, fields.id))
     url = at(document, fields.url) if fields.url else None
     return {"id": found, "title": at(document, fields.title), "url": url or f"doc://{found}", **document}
 
 
 def at(document: JsonValue, path: str) -> JsonValue:
-    """The value at a path such as `venue.city`, the key of that name coming first; None where there is none."""
+    """The value at a path such as `venue.city`, or at the key of that whole name if there is one; None if absent."""
     if not isinstance(document, dict) or path in document:
         return document.get(path) if isinstance(document, dict) else None
     head, _, rest = path.partition(".")
@@ -252,7 +252,7 @@ def at(document: JsonValue, path: str) -> JsonValue:
 
 
 def keyword(value: JsonValue) -> str:
-    """A value as it is filtered and grouped by."""
+    """A value in the form it is filtered and grouped by."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -296,7 +296,7 @@ def _equal(name: str, value: Any, fields: EventFields) -> Condition:
 
 
 def _within(name: str, bounds: Any, fields: EventFields) -> Condition:
-    """A filter by range; a bound of a date may be a year, a quarter or a month, all of which is then meant."""
+    """A filter by range; a date's bound may be a year, a quarter or a month, which then counts as a whole."""
     if name in _PERIODS and name not in fields.numbers:
         name = fields.date
     _known(name, [*fields.numbers, *fields.dates], "range_filters")
@@ -335,7 +335,7 @@ def _level(name: str, fields: EventFields) -> Level:
 
 
 def _histogram(value: Mapping[str, Any] | str | None, fields: EventFields) -> Level | None:
-    """A bare interval is one of the first date."""
+    """A bare interval applies to the first date."""
     if isinstance(value, str) and re.fullmatch(r"\s*\w+\s*", value):
         value = {"interval": value.strip()}
     example = '"month", or {"field": "FIELD", "interval": "month"}'

@@ -32,7 +32,7 @@ from aiq.tools.mcp.events_sqlite import SqliteEvents, read_events
 from aiq.tools.mcp.opensearch import OpenSearchEvents, OpenSearchSettings
 
 _HOST = "127.0.0.1"
-_VALUES = 20  # of a field, listed by describe_events
+_VALUES = 20  # the most values that describe_events lists of a field
 _INSTRUCTIONS = (
     "A collection of dated events. describe_events says which fields there are; analyze_events filters, counts by "
     "field and period, and pages through all documents: repeat a call with search_after and pit_id of the page before "
@@ -43,9 +43,9 @@ _INSTRUCTIONS = (
 class EventsSettings(Settings):
     """Group `events`: the collection that `aiq mcp events` serves."""
 
-    events: str | None = Field(description="JSONL, gzipped or not, whose events are added where their ids are new")
+    events: str | None = Field(description="JSONL, gzipped or not, whose events are added if their ids are new")
     db: str | None = Field(description="the SQLite file that keeps them; null: in memory")
-    fields: EventFields = Field(description="where a document has what")
+    fields: EventFields = Field(description="where a document has each field")
     opensearch: OpenSearchSettings = Field(description="a server that holds the collection instead")
 
 
@@ -99,7 +99,7 @@ class _Served(NamedTuple):
 
 
 def make_server(engine: Engine) -> "Server[Any]":
-    """A server over the official SDK, of one client over stdio or of many over HTTP."""
+    """A server built on the official SDK, for one client over stdio or many over HTTP."""
 
     async def analyze(call: AnalyzeEvents) -> Answer:
         return await engine.analyze(query_of(call, engine.fields))
@@ -175,13 +175,13 @@ async def described(engine: Engine) -> Description:
 
 
 async def serve_stdio(server: "Server[Any]") -> None:
-    """Until stdin ends."""
+    """Serve over stdio until stdin ends."""
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
 async def serve_http(server: "Server[Any]", port: int) -> None:
-    """Streamable HTTP on loopback until interrupted; says on stderr where. Raises ConfigError for a port in use."""
+    """Serve streamable HTTP on loopback until interrupted; prints the address to stderr. ConfigError: port in use."""
     import uvicorn
 
     try:

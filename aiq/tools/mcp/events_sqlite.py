@@ -1,8 +1,8 @@
 """Events in SQLite: one narrow table to count and sort, the documents beside it, and a full-text index.
 
-Documents are only added, and each gets the next `seq`. SQLite lets one writer in at a time, who takes its numbers
-within its transaction, so whoever sees a number sees all smaller ones. A point in time is therefore a number: a scan
-that leaves out what is above it sees the same documents on every page, whatever is added meanwhile.
+Documents are only ever added, and each gets the next `seq`. SQLite admits one writer at a time, which takes its numbers
+within its transaction, so a reader that sees a number sees all smaller ones. A point in time is therefore a number: a
+scan that skips higher numbers sees the same documents on every page, whatever is added meanwhile.
 """
 # ruff: noqa: S608  columns are quoted names of fields, which are words; values are parameters
 
@@ -45,20 +45,20 @@ _PERIOD: Mapping[Interval, str] = {
     "week": "date({}, '-6 days', 'weekday 1')",
     "day": "{}",
 }
-"""Of a day; a week is called after its Monday."""
+"""SQL for the period of a day; a week is named after its Monday."""
 _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 Where = tuple[str, tuple[Scalar, ...]]
 """A condition in SQL and its values."""
 Keys = tuple[Scalar, ...]
-"""The keys of a bucket and of those around it."""
+"""The keys of a bucket and of the buckets that contain it, outermost first."""
 
 
 class SqliteEvents:
     """A collection in memory, or in a file that other processes may add to."""
 
     def __init__(self, fields: EventFields, db: str | Path = ":memory:") -> None:
-        """Raises ConfigError for a file that is no collection with these fields."""
+        """Raises ConfigError for a file that is not a collection with these fields."""
         self.fields = fields
         self._lock = Lock()
         columns = ", ".join(f"{_column(name)} {'REAL' if name in fields.numbers else 'TEXT'}" for name in fields.paths)
@@ -87,7 +87,7 @@ class SqliteEvents:
         self._db.close()
 
     def add(self, rows: Iterable[Row]) -> int:
-        """Adds the documents whose ids were not there before, all or none; how many. Raises DatasetError."""
+        """Add the documents with new ids, all or none; returns how many. Raises DatasetError."""
         columns = ", ".join(map(_column, self.fields.paths))
         with self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -111,22 +111,22 @@ class SqliteEvents:
         return added
 
     def _cell(self, document: Document, name: str, where: str) -> Scalar | None:
-        """A document's value of a field: numbers as they are, of dates the day, everything else as text."""
+        """A document's value of a field: numbers as they are, dates as days, everything else as text."""
         path, is_date = self.fields.paths[name], name in self.fields.dates
         value = at(document, path)
         if isinstance(value, list | dict):
-            raise DatasetError(f"{where}: {path} is no single value; leave it out of events.fields")
+            raise DatasetError(f"{where}: {path} is not a single value; leave it out of events.fields")
         if value is None or value == "":
             if name in ("id", self.fields.date):
                 raise DatasetError(f"{where}: no {path}; every event needs one")
             return None
         if name in self.fields.numbers:
             if isinstance(value, str | bool):
-                raise DatasetError(f"{where}: {path} is no number")
+                raise DatasetError(f"{where}: {path} is not a number")
             return value
         text = keyword(value)
         if is_date and not re.match(r"\d{4}-\d\d-\d\d", text):
-            raise DatasetError(f"{where}: {path} is no date of the form 2025-03-09")
+            raise DatasetError(f"{where}: {path} is not a date of the form 2025-03-09")
         return text[:10] if is_date else text
 
     async def analyze(self, query: Query) -> Answer:
@@ -152,13 +152,13 @@ class SqliteEvents:
         return answer(query, self._totals(where), page, after, str(pit), groups, periods)
 
     def _count(self, where: Where) -> tuple[int, int]:
-        """Documents and events."""
+        """The number of documents and of events."""
         counts = f"COUNT(*), COUNT(DISTINCT {_column('id')})"
         documents, events = self._all(f"SELECT {counts} FROM event WHERE {where[0]}", where[1])[0]
         return documents, events
 
     def _page(self, where: Where, query: Query) -> tuple[list[Document], tuple[Scalar, ...] | None]:
-        """The documents after `query.after`, and where the next page begins; one more is read to know."""
+        """The documents after `query.after`, and where the next page begins, if one more can be read."""
         date, size = _column(self.fields.date), query.call.page_size
         if query.after is not None:
             if [type(part) for part in query.after] != [str, int]:
@@ -200,7 +200,7 @@ class SqliteEvents:
         return below(())
 
     def _table(self, where: Where, keys: Sequence[str]) -> dict[Keys, list[tuple[Scalar, int, int]]]:
-        """Key, events and documents of each bucket of the last key, by the keys around it."""
+        """Key, events and documents of each bucket of the last key, by the keys before it."""
         found: dict[Keys, list[tuple[Scalar, int, int]]] = {}
         there, order = " AND ".join(f"{key} IS NOT NULL" for key in keys), ", ".join(keys)
         for *path, key, events, documents in self._all(
@@ -227,7 +227,7 @@ class SqliteEvents:
 
 
 def read_events(path: Path) -> Iterator[Row]:
-    """The rows of a JSONL file, gzipped or not, one after the other. Raises DatasetError."""
+    """The rows of a JSONL file, gzipped or not, one at a time. Raises DatasetError."""
     try:
         with path.open("rb") as file:
             is_packed = file.read(2) == b"\x1f\x8b"
@@ -250,7 +250,7 @@ def _condition(condition: Condition) -> Where:
 
 
 def _words(query: str) -> Iterator[Where]:
-    """Documents with all words of a query, if there is one."""
+    """The condition that a document has all words of the query; none if the query is empty."""
     if query.strip():
         words = " ".join(f'"{word}"' for word in re.findall(r"\w+", query))
         if not words:

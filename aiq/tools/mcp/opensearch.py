@@ -1,8 +1,8 @@
-"""Events in OpenSearch: a query in its DSL, and the answer read; a scan goes through a point in time.
+"""Events in OpenSearch: queries in its DSL, and the reading of its answers; a scan uses a point in time.
 
-Documents come in the order of date and id, so of several documents with the same date and id a page may lose some.
+Documents are ordered by date and id, so a page may lose some of several documents with the same date and id.
 Distinct events are counted by `cardinality`, which is exact up to about 40,000 and close above. A point in time waits
-`keep_alive_seconds` for the next page, and is given back after the last one.
+`keep_alive_seconds` for the next page, and is released after the last one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class OpenSearchSettings(Settings):
 
     url: Endpoint | None = Field(description="its address; null: the collection is in SQLite")
     index: str = Field(pattern=r"^[^\s/?#]+$", description="index, alias or pattern")
-    keyword_suffix: str = Field(description="of paths to filter and group by; .keyword for dynamic mappings")
+    keyword_suffix: str = Field(description="suffix of paths to filter and group by; .keyword for dynamic mappings")
     api_key_env: str | None = Field(description="the environment variable with the value of the Authorization header")
     keep_alive_seconds: Count = Field(description="how long a point in time waits for the next page")
     timeout_seconds: Positive = Field(description="of one request")
@@ -58,7 +58,7 @@ class _Hit(BaseModel):
 
 
 class _Found(BaseModel):
-    """The answer to a search, as far as it is read."""
+    """The parts of a search answer that are read."""
 
     timed_out: bool
     failed: int = Field(validation_alias=AliasPath("_shards", "failed"))
@@ -134,14 +134,14 @@ class OpenSearchEvents:
         return (await self._api.send("POST", url, None, _PointInTime)).pit_id
 
     async def _search(self, url: str, body: Mapping[str, Any]) -> _Found:
-        """Raises ToolError, also for an answer of which a part is missing: its counts would be wrong."""
+        """Raises ToolError, also for an incomplete answer: its counts would be wrong."""
         found = await self._api.send("POST", url, body, _Found)
         if found.timed_out or found.failed:
             raise self._api.error(ToolErrorKind.HTTP, f"incomplete: {found.failed} shards failed, or time was out")
         return found
 
     def _path(self, name: str) -> str:
-        """Where the index has what is filtered, sorted and grouped by."""
+        """The path in the index by which a field is filtered, sorted and grouped."""
         is_keyword = name == "id" or name in self.fields.keywords
         return self.fields.paths[name] + (self._settings.keyword_suffix if is_keyword else "")
 
@@ -165,7 +165,7 @@ class OpenSearchEvents:
         return {"cardinality": {"field": self._path("id"), "precision_threshold": _MOST_EXACT}}
 
     def _counted(self, levels: Sequence[Level], query: Query, order: Sequence[Any], samples: int) -> dict[str, Any]:
-        """The aggregation of the first level, with those of the others in it."""
+        """The aggregation of the first level, with those of the others nested in it."""
         level, *inner = levels
         below: dict[str, Any] = {_IDS: self._distinct()}
         if inner:

@@ -1,4 +1,4 @@
-"""What an MCP tool gave, as text for a model and as sources: resources, and addresses that are values in JSON."""
+"""What an MCP tool returned, as text for a model and as sources: resources, and addresses that are values in JSON."""
 
 import json
 import re
@@ -31,10 +31,10 @@ _PARAGRAPHS: Final = re.compile(r"\n\s*\n")
 
 
 class Reading:
-    """One result of `tool`, read once. `max_chars`: of its text, and of the text of each source.
+    """One result of `tool`, read once. `max_chars` limits its text, and the text of each source.
 
-    `urls_in_text`: whether URLs in texts that are no JSON are sources too. Pages that `deny` lists are left out: as
-    resources, and in JSON each object that has such a URL.
+    `urls_in_text`: whether URLs in texts that are not JSON are sources too. Pages that `deny` lists are left out: as
+    resources, and in JSON with the object that has their URL.
     """
 
     def __init__(self, tool: str, max_chars: int, deny: DenyList, *, urls_in_text: bool) -> None:
@@ -43,7 +43,7 @@ class Reading:
         self._denied = 0
 
     def result(self, given: CallToolResult) -> ToolResult:
-        """Raises ToolError (`failed`) where the tool says that it failed."""
+        """Raises ToolError (`failed`) if the tool says that it failed."""
         if given.is_error:
             why = one_line(" ".join(_texts(given))) or "it failed and does not say why"
             raise ToolError(ToolErrorKind.FAILED, f"{self._tool}: {cut(why, self._max_chars)}")
@@ -53,13 +53,13 @@ class Reading:
         return ToolResult(content=cut(shown, self._max_chars), sources=tuple(sources), denied=self._denied)
 
     def _shown(self, given: CallToolResult) -> str:
-        """The content's blocks, and the structured content where their texts do not say all of it."""
+        """The content's blocks, and the structured content if their texts do not say all of it."""
         structured, texts = given.structured_content, _texts(given)
         if any(_json(text) == structured for text in texts):  # as the protocol asks for
             structured = None
         data = self._allowed(structured)
         self._declare(data, {})
-        repeated = self._denied > 0  # by texts, which are to say what structured content does
+        repeated = self._denied > 0  # by the texts, which should say what structured content does
         blocks = [block for block in given.content if not (repeated and isinstance(block, TextContent))]
         parts = [text for block in blocks if (text := self._block(block))]
         if data is not None and (repeated or not _says("\n".join(texts), data)):
@@ -81,7 +81,7 @@ class Reading:
                 return self._resource(held.uri, "", getattr(held, "text", ""), binary)
 
     def _text(self, text: str) -> str:
-        """A text; one that is JSON is read as structured content is."""
+        """A text; JSON is read like structured content."""
         data = _json(text)
         if isinstance(data, dict | list):
             allowed = self._allowed(data)
@@ -94,7 +94,7 @@ class Reading:
         return harmless(text)
 
     def _resource(self, uri: str, title: str, text: str, instead: str = "") -> str:
-        """A resource as a block, called by its title, or by the last part of its address."""
+        """A resource as a block, with its title or the last part of its address as the title."""
         if self._denies(uri):
             self._denied += 1
             return ""
@@ -114,9 +114,9 @@ class Reading:
         return data
 
     def _declare(self, data: Any, holder: Mapping[str, Any]) -> None:
-        """Make each address that is a value a source, with title and text of the object that holds it.
+        """Declare each value that is an address as a source, with title and text from the object that holds it.
 
-        The title is its `title` or `name`, the text its longest string.
+        The title is the object's `title` or `name`, the text its longest string.
         """
         if isinstance(data, dict | list):
             for value in data.values() if isinstance(data, dict) else data:
@@ -127,9 +127,9 @@ class Reading:
             self._add(data, "".join(named[:1]), max(texts, key=len, default=""))
 
     def _add(self, address: str, title: str, text: str) -> str:
-        """Declare a source: by its URL; where it is not of the web, by its address, a file by its name alone.
+        """Declare a source: by its URL or, if it is not on the web, by its address, a file by its name alone.
 
-        The first of an address counts. Returns the URL or key.
+        The first source with an address counts. Returns the URL or key.
         """
         name = _name(address) if address.lower().startswith("file:") else ""
         safe = safe_url(name or address)
@@ -148,7 +148,7 @@ def _texts(given: CallToolResult) -> list[str]:
 
 
 def _name(address: str) -> str:
-    """The last part of its path."""
+    """The last part of the address's path."""
     return unquote(_AFTER_PATH.split(address)[0].rstrip("/").rpartition("/")[2])
 
 

@@ -23,9 +23,9 @@ from aiq.tools.mcp.client import McpServer
 from aiq.tools.mcp.results import Reading
 
 _RECORDED: Final = "mcp"
-"""Where a recording has the tools of each server by its name."""
+"""The key of a recording under which the tools of each server are, by its name."""
 
-_LONGEST_NAME: Final = 64  # characters that OpenAI takes in a function's name, all of them letters, digits, _ and -
+_LONGEST_NAME: Final = 64  # characters that OpenAI allows in a function's name: letters, digits, _ and -
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -41,8 +41,8 @@ class Listed(Record):
 async def open_servers(settings: RunSettings, recorder: Recorder) -> AsyncIterator[Mapping[str, Sequence[Tool]]]:
     """The tools of each server, by its place in the settings (`tools.mcp.NAME`).
 
-    Where a recording answers that has its tools, a server is started by the first call that is not recorded; in a
-    replay none is. Raises UserError, one line, for a server that cannot be used.
+    If the recording that answers has a server's tools, it is started by the first call that is not recorded; in a
+    replay never. Raises UserError, one line, for a server that cannot be used.
     """
     servers = [McpServer(name, settings.tools.of(name)) for name in settings.tools.mcp]
     try:
@@ -57,9 +57,9 @@ async def open_servers(settings: RunSettings, recorder: Recorder) -> AsyncIterat
 
         found = dict(zip((s.name for s in servers), await gather_bounded(servers, listed, len(servers)), strict=True))
         recorder.describe({_RECORDED: found})
-        found = recorder.about.get(_RECORDED, found) if recorder.writes else found  # as a replay will have it
+        found = recorder.about.get(_RECORDED, found) if recorder.writes else found  # as a replay will read it
         deny = DenyList(settings.web.deny)
-        yield {s.setting: [McpTool(s, tool, deny) for tool in _taken(s, found[s.name])] for s in servers}
+        yield {s.setting: [McpTool(s, tool, deny) for tool in _selected(s, found[s.name])] for s in servers}
     finally:
         await asyncio.gather(*(server.close() for server in servers))
 
@@ -70,8 +70,8 @@ def _listed(tool: Any) -> Listed:
     return Listed(name=tool.name, description=described.strip(), parameters=parameters)
 
 
-def _taken(server: McpServer, listed: Iterable[Any]) -> list[Listed]:
-    """Those of a server's tools that its settings name. Raises ConfigError for one that it does not have."""
+def _selected(server: McpServer, listed: Iterable[Any]) -> list[Listed]:
+    """The tools of a server that its settings select. Raises ConfigError for one that it does not have."""
     tools = {tool.name: tool for tool in map(Listed.model_validate, listed)}
     names = list(tools) if server.settings.tools is None else server.settings.tools
     for name in names:
@@ -105,11 +105,11 @@ class McpTool:
 
 
 def arguments_of(schema: Mapping[str, Any]) -> type[BaseModel]:
-    """A model that takes what the JSON schema takes, and has it as its own; one that is no schema takes everything."""
+    """A model that accepts what the JSON schema accepts and shows it as its own; if that is invalid, everything."""
     kind = validator_for(schema, default=Draft202012Validator)
     try:
         kind.check_schema(schema)
-        validator = kind(schema, registry=Registry())  # without a way to fetch what it refers to
+        validator = kind(schema, registry=Registry())  # without a way to fetch what the schema refers to
     except SchemaError:
         validator = kind({})
 

@@ -1,4 +1,4 @@
-"""Providers of web and paper search: a file each, found by its name in `search.provider` or `papers.provider`.
+"""Providers of web and paper search: one file each, which `search.provider` or `papers.provider` names.
 
-Each defines one child of `SearchProvider` or `PaperProvider`.
+Each defines one subclass of `SearchProvider` or `PaperProvider`.
 """

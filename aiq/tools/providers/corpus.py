@@ -6,7 +6,7 @@ from aiq.tools.corpus import Corpus
 from aiq.tools.search import Found, SearchProvider
 
 DEFAULT_CHARS = 4000
-"""Characters of a page that a hit shows where `search.max_content_length` sets no limit."""
+"""Characters of a page that a hit shows if `search.max_content_length` sets no limit."""
 
 
 class CorpusSearch(SearchProvider):

@@ -19,22 +19,22 @@ from aiq.tools.search import Found, SearchHit, SearchProvider, relevance_of
 
 _QUERY: Final = "{query}"
 _SECRET: Final = re.compile(r"(?<![a-z])(?:api)?(?:auth|authorization|cookie|key|secret|token)(?![a-z])", re.IGNORECASE)
-"""In the name of a header whose value is a secret."""
+"""Found in the name of a header whose value is a secret."""
 
 
 class FieldNames(Settings):
-    """Where a result has what; names of nested objects are joined by dots. null: the API does not say.
+    """Where a result has each field; names of nested objects are joined by dots. null: the API does not say.
 
-    What is in a list is taken from each of its items, and texts are put one below the other.
+    From a list, the field of each item is taken, and texts are put one below the other.
     """
 
-    url: str = Field(description="its address; results without one are passed over")
+    url: str = Field(description="its address; results without one are skipped")
     title: str | None = Field(description="its title")
     content: str | None = Field(description="the text shown of it")
-    score: str | None = Field(description="a number: the results are sorted by it, the greatest first")
+    score: str | None = Field(description="a number that the results are sorted by, greatest first")
     date: str | None = Field(description="when it was published, in any form")
     relevance: str | None = Field(  # null in manifests of older versions, which lack it
-        default=None, description="how well it fits, a number from 0 to 1; any other is left out"
+        default=None, description="how well it fits, a number from 0 to 1; any other value is ignored"
     )
 
 
@@ -52,15 +52,15 @@ class JsonSearchSettings(Settings):
     results: str | None = Field(
         description="where the answer has the list of results, e.g. results or web.results; null: it is the list"
     )
-    fields: FieldNames = Field(description="where a result has what")
+    fields: FieldNames = Field(description="where a result has each field")
     failures: str | None = Field(  # null in manifests of older versions, which lack it
-        default=None, description="where the answer says what failed; with something there and no result it is an error"
+        default=None, description="where the answer says what failed; if it says so and has no result, it is an error"
     )
 
     @model_validator(mode="after")
     def _asks_something(self) -> "JsonSearchSettings":
         if _QUERY not in self.url and _QUERY not in str(self.body):
-            raise ValueError("neither url nor body has {query}: write where the words of a search go")
+            raise ValueError("neither url nor body has {query}: write it where the search terms go")
         for name in self.headers:
             if _SECRET.search(name) and "{key}" not in self.headers[name]:
                 raise ValueError(f"headers.{name}: write {{key}} and name its variable in search.api_key_env")
@@ -76,7 +76,7 @@ class _Answer(RootModel[Any]):
 
 
 class JsonSearch(SearchProvider):
-    """What cannot be found where config says it is, is a malformed answer and never an empty one."""
+    """An answer that lacks what config says it has is malformed, never empty."""
 
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:
         self._options: JsonSearchSettings = validate(JsonSearchSettings, dict(settings.options), "search.options")
@@ -117,7 +117,7 @@ class JsonSearch(SearchProvider):
 
 
 def _filled(template: Any, places: Mapping[str, Any]) -> Any:
-    """The template with its places filled in, in this order; a text that is one place alone becomes its value."""
+    """The template with its placeholders filled in, in order; a text that is only a placeholder becomes its value."""
     if isinstance(template, Mapping):
         return {name: _filled(value, places) for name, value in template.items()}
     if isinstance(template, list):
@@ -131,7 +131,7 @@ def _filled(template: Any, places: Mapping[str, Any]) -> Any:
 
 
 def _at(value: Any, path: str | None) -> Any:
-    """What is at a dotted path of nested objects, of each item of a list on the way; None where there is nothing."""
+    """The value at a dotted path of nested objects, for each item of a list on the way; None if there is nothing."""
     name, _, below = (path or "").partition(".")
     if isinstance(value, list):
         return [_at(item, path) for item in value]

@@ -1,7 +1,7 @@
-"""Google Scholar by Serper: POST {base_url}/scholar with the key in `X-API-KEY`.
+"""Google Scholar through Serper: POST {base_url}/scholar with the key in `X-API-KEY`.
 
 Request: {"q", "num", "as_ylo", "as_yhi"}. Answer: {"organic": [{"title", "link", "publicationInfo", "snippet", "year",
-"citedBy", ...}]}; an error is {"message", "statusCode"}, and an empty account answers 400 "Not enough credits".
+"citedBy", ...}]}; an error is {"message", "statusCode"}, and an empty account gets 400 "Not enough credits".
 """
 
 from pydantic import BaseModel, Field
@@ -31,7 +31,7 @@ class ScholarAnswer(BaseModel):
 
 
 class SerperPapers(PaperProvider):
-    """Needs a key: Serper answers nobody without one."""
+    """Needs a key: Serper refuses requests without one."""
 
     def __init__(self, settings: PapersSettings, client: AsyncClient) -> None:
         if settings.api_key_env is None:

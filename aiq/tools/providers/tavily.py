@@ -1,6 +1,6 @@
 """Search by the Tavily API, or anything that speaks it (the offline stack does): POST {base_url}/search.
 
-The API's own synthesised answer is asked for only where `search.include_answer` says so, because it names no source.
+The API's own synthesised answer is requested only if `search.include_answer` says so, because it names no source.
 """
 
 from pydantic import BaseModel, JsonValue
@@ -28,7 +28,7 @@ class TavilyAnswer(BaseModel):
 
 
 class TavilySearch(SearchProvider):
-    """The key comes from the environment variable that `search.api_key_env` names; without one none is sent."""
+    """The key comes from the environment variable that `search.api_key_env` names; if it names none, no key is sent."""
 
     def __init__(self, settings: SearchSettings, client: AsyncClient) -> None:
         key = read_key(settings.api_key_env, "search.api_key_env")

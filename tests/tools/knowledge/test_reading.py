@@ -19,7 +19,7 @@ def test_a_pdf_is_read_page_by_page_and_empty_pages_keep_their_numbers(a_pdf: Ma
 
 
 @pytest.mark.parametrize("title", ["", "Untitled", "report.docx", "Microsoft Word - x"])
-def test_a_title_that_a_program_wrote_is_none(a_pdf: MakePdf, title: str) -> None:
+def test_a_title_written_by_a_program_does_not_count(a_pdf: MakePdf, title: str) -> None:
     assert read_document(Path("folder/my-report.pdf"), a_pdf("Text.", title=title)).title == "my-report"
 
 
@@ -55,7 +55,7 @@ def test_text_and_markdown_have_no_pages(name: str, body: bytes, title: str, tex
         ("table.xlsx", lambda _: b"PK", r"only \.pdf, \.md"),
     ],
 )
-def test_a_file_that_gives_no_text_is_one_line_that_names_it(
+def test_a_file_without_text_is_named_in_one_line(
     a_pdf: MakePdf, name: str, make: Callable[[MakePdf], bytes], why: str
 ) -> None:
     with pytest.raises(UserError, match=why) as caught:

@@ -1,4 +1,4 @@
-"""`knowledge_search`: its format, its sources, whose documents it looks into, and documents that attack."""
+"""`knowledge_search`: its format, its sources, whose documents it searches, and hostile documents."""
 
 import re
 from collections.abc import Callable
@@ -45,7 +45,7 @@ async def searched(session: Session, query: str) -> ToolResult:
         return await session.call_tool("knowledge_search", {"query": query})
 
 
-async def test_results_are_as_the_format_has_them_and_each_page_is_a_source(
+async def test_results_follow_the_format_and_each_page_is_a_source(
     mine: KnowledgeSettings, a_session: MakeSession
 ) -> None:
     session = a_session(KnowledgeSearch(mine, ("mine",)))

@@ -51,7 +51,7 @@ def test_a_folder_is_added_and_only_changed_files_are_read_again(
         ("report.pdf", 2, "Report. Halden Works had a good year. The auditor is Mara Tolvane."),
     ]
     assert known.names() == ("mine",)
-    with pytest.raises(UserError, match=r"collection 'yours': there is none in .* \(there are: mine\); make it with"):
+    with pytest.raises(UserError, match=r"collection 'yours': there is none in .* \(there are: mine\); create it with"):
         known.existing("yours")
     read.clear()
     listing = files.parent / "knowledge" / "mine" / "collection.json"
@@ -63,7 +63,7 @@ def test_a_folder_is_added_and_only_changed_files_are_read_again(
     assert mine.add([str(files / "report.pdf")], CHARS) == {"report.pdf": True}
     assert read == ["report.pdf"]
     assert [d.page_count for d in mine.documents] == [None, 1]
-    assert len(list(listing.parent.glob("*.json"))) == 3  # what the old report said is gone
+    assert len(list(listing.parent.glob("*.json"))) == 3  # the old report's text is gone
 
 
 @pytest.mark.parametrize(

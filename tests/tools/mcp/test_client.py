@@ -41,7 +41,7 @@ async def error_of(server: McpServer, tool: str, **arguments: Any) -> tuple[Tool
     return raised.value.kind, str(raised.value)
 
 
-async def test_failures_are_typed_none_waits_for_another_and_what_has_ended_is_started_anew(
+async def test_failures_are_typed_and_independent_and_an_ended_server_is_restarted(
     make_server: MakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one test, since each server takes seconds of computing to start."""
@@ -76,7 +76,7 @@ async def test_failures_are_typed_none_waits_for_another_and_what_has_ended_is_s
     assert first != second
 
 
-async def test_more_than_a_stream_may_have_is_too_large(make_server: MakeServer, free_port: int) -> None:
+async def test_a_result_beyond_the_streams_limit_is_too_large(make_server: MakeServer, free_port: int) -> None:
     with over_http(free_port, "--old", "long") as url:
         server = make_server(url=url)
         kind, why = await error_of(server, "long", n=MOST_BYTES)
@@ -121,7 +121,7 @@ async def test_a_server_that_cannot_be_used_is_one_line(
 
 
 @pytest.mark.parametrize("old", [False, True])
-async def test_over_http_a_server_is_reached_anew_after_it_was_away(
+async def test_over_http_a_server_is_reached_again_after_it_was_away(
     make_server: MakeServer, free_port: int, *, old: bool
 ) -> None:
     arguments = ["--old"] if old else []
@@ -136,7 +136,7 @@ async def test_over_http_a_server_is_reached_anew_after_it_was_away(
     assert kind == ToolErrorKind.HTTP
     with over_http(free_port, *arguments):
         assert said(await call(server, "count")) == "call 1"
-    with over_http(free_port, *arguments):  # where nobody noticed that it was away
+    with over_http(free_port, *arguments):  # its absence went unnoticed
         assert said(await call(server, "count")) == "call 1"
 
 

@@ -78,7 +78,7 @@ async def test_periods_in_their_order(interval: str, keys: set[str]) -> None:
     assert sum(bucket.count for bucket in periods.buckets) == 600
 
 
-async def test_a_week_is_called_after_its_monday() -> None:
+async def test_a_week_is_named_after_its_monday() -> None:
     engine = SqliteEvents(NESTED)
     engine.add(rows(nested(day, day) for day in ("2024-03-03", "2024-03-04", "2024-03-10", "2024-03-11")))
     found = (await asked(engine, date_histogram="week")).aggregations.date_histogram
@@ -156,7 +156,7 @@ async def test_a_document_that_does_not_fit_is_named_and_nothing_is_added(docume
     assert (await asked(engine)).data_context.documents_matched == 1
 
 
-async def test_positions_of_others_are_refused() -> None:
+async def test_positions_from_other_collections_are_refused() -> None:
     for wrong in ({"search_after": '["PAG090"]'}, {"pit_id": "o463"}, {"query": "?!"}):
         with pytest.raises(ToolError, match=r"give back|no word"):
             await asked(ENGINE, **wrong)

@@ -140,7 +140,7 @@ async def test_conditions(cluster: tuple[Cluster, OpenSearchEvents], call: Json,
 
 
 @pytest.mark.parametrize("size", [33, 100])
-async def test_a_scan_keeps_one_point_in_time_and_gives_it_back(
+async def test_a_scan_keeps_one_point_in_time_and_releases_it(
     cluster: tuple[Cluster, OpenSearchEvents], size: int
 ) -> None:
     made, engine = cluster

@@ -53,7 +53,7 @@ def test_pictures_sounds_and_binary_data_are_named_and_not_shown() -> None:
     assert declared(result) == [("notes://scan", "scan", "")]
 
 
-def test_urls_in_structured_content_are_sources_but_for_denied_pages() -> None:
+def test_urls_in_structured_content_are_sources_except_denied_pages() -> None:
     result = read(*records().content, structured_content=records().structured_content)
     assert declared(result) == [("https://a.example/1", "One", "The first record.")]
     shown = {"url": "https://a.example/1", "title": "One", "text": "The first record.", "score": 0.5}
@@ -65,7 +65,7 @@ ROW = {"url": "https://a.example/1", "name": "Ä", "score": 7}
 
 
 @each("blocks")
-def test_structured_content_is_shown_where_the_text_does_not_say_it(
+def test_structured_content_is_shown_if_the_text_does_not_say_it(
     blocks: list[str], structured: Any, shown: str
 ) -> None:
     given = {} if structured is None else {"structured_content": structured}
@@ -80,7 +80,7 @@ def test_json_in_a_text_loses_denied_pages_too() -> None:
     assert (json.loads(result.content), result.denied) == ([ROW, None], 2)
 
 
-def test_addresses_that_are_not_of_the_web_are_keys_a_file_by_its_name_alone() -> None:
+def test_addresses_outside_the_web_are_keys_a_file_by_its_name_alone() -> None:
     rows = [{"url": "doc://c", "title": "C", "text": "A document."}, {"path": "file:///srv/my%20notes.md"}]
     result = read(structured_content={"documents": rows})
     assert declared(result) == [("doc://c", "C", "A document."), ("my%20notes.md", "", "")]
@@ -88,7 +88,7 @@ def test_addresses_that_are_not_of_the_web_are_keys_a_file_by_its_name_alone() -
 
 
 @pytest.mark.parametrize("urls_in_text", [False, True])
-def test_urls_in_other_texts_are_sources_where_the_settings_say_so(*, urls_in_text: bool) -> None:
+def test_urls_in_other_texts_are_sources_if_the_settings_say_so(*, urls_in_text: bool) -> None:
     text = "1. A tower: https://a.example/t (330 m).\n\n2. Denied: https://denied.example/x."
     result = read(text, urls_in_text=urls_in_text)
     assert result.content == text
@@ -96,7 +96,7 @@ def test_urls_in_other_texts_are_sources_where_the_settings_say_so(*, urls_in_te
     assert declared(result) == ([("https://a.example/t", "", paragraph)] if urls_in_text else [])
 
 
-def test_what_is_too_long_is_cut_and_says_so_and_sources_that_were_cut_off_are_none() -> None:
+def test_a_long_result_is_cut_visibly_and_loses_the_sources_cut_off() -> None:
     rows = [{"url": f"https://a.example/{number}", "text": "x" * 60} for number in range(5)]
     result = read(structured_content=rows, max_chars=150)
     whole = json.dumps(rows)

@@ -124,7 +124,7 @@ fetch_page       web          web=corpus
 """
 
 
-def test_tools_are_listed_as_a_run_would_have_them(
+def test_tools_are_listed_as_a_run_gets_them(
     listed: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "pages.jsonl").write_text('{"url": "https://a.example", "title": "A", "text": "b"}\n')

@@ -95,7 +95,7 @@ async def test_langchain_calls_them_through_the_session(url: str, run_client: As
 
 
 @each("servers")
-async def test_names_that_clash_or_are_not_there_end_the_run_before_it_begins(
+async def test_clashing_or_missing_names_end_the_run_before_it_begins(
     url: str, run_client: AsyncClient, servers: dict[str, Any], why: str
 ) -> None:
     named: Any = {name: {"url": url, **given} for name, given in servers.items()}
@@ -144,7 +144,7 @@ async def work(session: Session) -> list[Any]:
     return [*seen, [source.address for source in session.sources.all()], session.tool_outcomes, session.outages]
 
 
-async def test_what_is_not_recorded_is_asked_for_in_auto_and_missed_in_a_replay(
+async def test_an_unrecorded_call_is_made_in_auto_and_missing_in_a_replay(
     url: str, run_client: AsyncClient, a_session: Sessions, tmp_path: Path
 ) -> None:
     folder = tmp_path / "cassettes"
@@ -175,6 +175,6 @@ async def test_a_server_that_fails_ends_the_others_that_were_started(url: str) -
 
 
 @pytest.mark.slow
-def test_without_servers_nothing_of_the_sdk_is_loaded() -> None:
+def test_without_servers_the_sdk_is_not_loaded() -> None:
     code = "import aiq.experiment.resources, aiq.tools.toolbox, aiq.commands.tools, sys; sys.exit('mcp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
