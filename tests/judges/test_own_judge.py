@@ -45,7 +45,7 @@ def test_the_printed_judge_scores(command: list[str], capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("base", "said"), [("", "is no subclass of aiq.judges.base.Judge"), ("(Judge)", "declares no metrics")]
+    ("base", "said"), [("", "is not a subclass of aiq.judges.base.Judge"), ("(Judge)", "declares no metrics")]
 )
 def test_a_class_that_is_no_judge_is_refused(
     command: list[str], base: str, said: str, capsys: pytest.CaptureFixture[str]

@@ -115,8 +115,8 @@ def test_cleaning_and_criteria_come_from_the_checkout_too(tmp_path: Path) -> Non
         RaceAbsolute(configured(RaceAbsoluteSettings, official_dir=str(tmp_path / "drb"), cleaning="model"))
 
 
-NO_TEXT = "has no constant x that is plain text"
-PLACES = "must have the places {task_prompt}, written just so"
+NO_TEXT = "has no constant x that is a plain string"
+PLACES = "must have the places {task_prompt}, written exactly like this"
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ PLACES = "must have the places {task_prompt}, written just so"
         (NO_TEXT, ["", "y = '{task_prompt}'", "def f():\n    x = '{task_prompt}'", "x: str", "x = 3", "x = ''"]),
         (NO_TEXT, ["x = open('/etc/hostname').read()", "x = __import__('os').system('exit 1')"]),
         (NO_TEXT, ["x = f'{1 + 1} {{task_prompt}}'", "x = '{task_prompt}'.strip()"]),
-        ("is no Python file in UTF-8", ["x = ", "\0", b"\xff\xfe\x00"]),
+        ("is not a Python file in UTF-8", ["x = ", "\0", b"\xff\xfe\x00"]),
         (PLACES, ["x = 'no place'", "x = '{{task_prompt}}'", "x = '{task_prompt} {other}'", "x = '{task_prompt} {}'"]),
         (PLACES, ["x = '{task_prompt} {task_prompt.__class__}'", "x = '{task_prompt[0]}'"]),
         (PLACES, ["x = '{task_prompt:>1000000000}'", "x = '{task_prompt!r}'"]),
-        ("is no template", ["x = '{task_prompt} {'", "x = '{task_prompt} }'"]),
+        ("is not a template", ["x = '{task_prompt} {'", "x = '{task_prompt} }'"]),
     ],
 )
 def test_what_does_not_fit_is_one_clear_line(tmp_path: Path, said: str, sources: list[str | bytes | None]) -> None:
