@@ -87,8 +87,7 @@ def read_report(name: str) -> str:
 def read_sources(path: Path, *, by_report: bool) -> dict[str | None, tuple[Source, ...]]:
     """The sources of a JSONL file, gzipped or not, each once and of every kind, as a run's registry holds them.
 
-    With `by_report` they are keyed by the report that a row names (or None); otherwise the only key is None. Raises
-    UserError, which names the row.
+    With `by_report` the keys are the reports that rows name (or None), else only None. Raises UserError with the row.
     """
     registries = defaultdict[str | None, SourceRegistry](SourceRegistry)
     for number, row in enumerate(_rows(SourceRow, path, "--sources")):

@@ -23,10 +23,9 @@ class Judged(Record):
 
 
 class CitedPage(Record):
-    """One cited URL with its judged statements, or with the `error` that kept them from being judged.
+    """One cited URL with its judged statements, or the `error` that prevented judging. `digest`: of the page as read.
 
-    `unread`: why the page could not be fetched, as `kind: message`. `cited`: how many statements the error leaves
-    unjudged. `digest`: that of the page as read.
+    `unread`: why it could not be fetched, as `kind: message`. `cited`: how many statements an error leaves unjudged.
     """
 
     url: str
