@@ -146,7 +146,7 @@ def _words() -> tuple[dict[str, frozenset[str]], re.Pattern[str], re.Pattern[str
     return table, re.compile(spelled), re.compile(rf"(?:[\W_]*+(?>{spelled}))*+[\W_]*+")
 
 
-_NEAR = 4
+_TARGET_WITHIN = 4
 """The number of lines below an entry's first in which its target may begin."""
 
 
@@ -231,7 +231,7 @@ class Line:
         """Whether the entry that begins in this line names its target within its first lines."""
         if self.names_target:
             return True
-        for below in self.below(_NEAR):
+        for below in self.below(_TARGET_WITHIN):
             beside = family not in UNNUMBERED or below.indent <= self.indent + 1
             if below.parts_lists or (beside and below.begin(family)):
                 return False

@@ -28,7 +28,7 @@ from aiq.core.sources import Source, SourceKind
 RowT = TypeVar("RowT", bound=BaseModel)
 STDIN = "-"
 _TABLES = (".json", ".csv", ".tsv")
-_OF_SOURCE = ("url", "citation_key", "title", "kind", "tool", "call_id", "digest")
+_SOURCE_FIELDS = ("url", "citation_key", "title", "kind", "tool", "call_id", "digest")
 
 
 class SourceRow(Source):
@@ -228,8 +228,8 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
         verified = verify(case.text, case.sources, case.settings)
     found, audit = verified.found, verified.audit
     closest = cited_passages(found) if passages else ()
-    worths = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
-    cited = {id(worth.match.source): worth.match.source for worth in worths if worth.match}
+    findings = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
+    cited = {id(finding.match.source): finding.match.source for finding in findings if finding.match}
     record = AuditRecord(
         citations=tuple(sorted(_citations(found), key=lambda row: (row.start, row.end))),
         entries=tuple(_entry(finding, verified.numbers.get(p)) for p, finding in enumerate(found.entries)),
@@ -245,7 +245,7 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
             for one in closest
             for said in (one.statement,)
         ),
-        sources=tuple({name: getattr(source, name) for name in _OF_SOURCE} for source in cited.values()),
+        sources=tuple({name: getattr(source, name) for name in _SOURCE_FIELDS} for source in cited.values()),
         with_sources=found.with_sources,
     )
     return AuditedReport(case, verified, closest, record)
@@ -254,9 +254,9 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
 def _citations(found: ReportAudit) -> Iterator[CitationRow]:
     for finding in found.marks:
         mark = finding.mark
-        for number, position, worth in found.cited_by(finding):
+        for number, position, deciding in found.cited_by(finding):
             listed = None if position is None else found.entries[position].entry.number
-            yield CitationRow(mark.start, mark.end, mark.form, listed, number, worth.outcome, worth.reason)
+            yield CitationRow(mark.start, mark.end, mark.form, listed, number, deciding.outcome, deciding.reason)
     for url in found.body_urls:
         yield CitationRow(url.use.start, url.use.end, url.use.form, None, None, url.outcome, url.reason)
 

@@ -82,10 +82,10 @@ def cited_passages(audit: ReportAudit) -> tuple[CitedPassage, ...]:
     read: dict[int, SourceSentences] = {}
     found: dict[Place, CitedPassage] = {}
     for statement in cited_statements(audit.report):
-        for worth, entry in _cited(audit, statement):
-            pair = statement.start, id(worth.match and worth.match.source)
-            if worth.match is not None and pair not in found:
-                source = worth.match.source
+        for finding, entry in _cited(audit, statement):
+            pair = statement.start, id(finding.match and finding.match.source)
+            if finding.match is not None and pair not in found:
+                source = finding.match.source
                 sentences = read.get(pair[1]) or read.setdefault(pair[1], SourceSentences(source.text))
                 found[pair] = CitedPassage(statement, source, entry, sentences.closest(statement.text))
     return tuple(found.values())
@@ -93,8 +93,8 @@ def cited_passages(audit: ReportAudit) -> tuple[CitedPassage, ...]:
 
 def _cited(audit: ReportAudit, statement: CitedStatement) -> Iterator[tuple[Finding, int | None]]:
     for mark in (audit.marks[number] for number in statement.marks):
-        for number, _, worth in audit.cited_by(mark):
-            yield worth, None if worth is mark.url else number
+        for number, _, finding in audit.cited_by(mark):
+            yield finding, None if finding is mark.url else number
     yield from ((audit.body_urls[number], None) for number in statement.body_urls)
 
 

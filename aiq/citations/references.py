@@ -75,7 +75,7 @@ def _below_title(line: Line) -> _Read:
     """The list that a title in this line opens, if any."""
     if not line.title or not (first := _first_entry(line)):
         return None
-    last, entries = _Follower(first[1], line.level or 0).read(first[0])
+    last, entries = _ListReader(first[1], line.level or 0).read(first[0])
     return (last, entries) if line.title == "strong" or any(e.names_target for e in entries) else None
 
 
@@ -91,7 +91,7 @@ def _footnotes(line: Line, taken: Sequence[ReferenceList]) -> _Read:
     before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
     if before >= 0 and line.start < taken[before].end:
         return None
-    last, entries = _Follower("bracket").read(line)
+    last, entries = _ListReader("bracket").read(line)
     return last, list(takewhile(is_defined, entries))
 
 
@@ -104,13 +104,13 @@ def _after_colon(line: Line) -> _Read:
     rest = replace(line, start=start, level=None, _begun={})
     first = rest.first_form()
     numbered = first and first.number_span and first.family != "spaced"
-    return _Follower(first.family).read(rest) if first and numbered else None
+    return _ListReader(first.family).read(rest) if first and numbered else None
 
 
 def _headless(lines: Sequence[Line]) -> Iterator[ReferenceList]:
     """The run of `[1] Title - URL` lines at a report's end: each an entry with a target, in ascending order."""
     run = list(takewhile(_is_listed, (line for line in reversed(lines) if line.bare)))
-    _, entries = _Follower("bracket").read(run[-1]) if run else (-1, ())
+    _, entries = _ListReader("bracket").read(run[-1]) if run else (-1, ())
     if len(entries) > 1 and all(one.number < other.number for one, other in pairwise(entries)):
         yield ReferenceList(run[-1].start, entries[-1].end, tuple(entries))
 
@@ -151,7 +151,7 @@ def _family(line: Line, *, strong: bool, formal: bool) -> Family | None:
 
 
 @dataclass
-class _Follower:
+class _ListReader:
     """A list as far as it has been read, which decides line by line whether it continues.
 
     `level` is that of the heading above, 0 for another title; None (no title) allows no text between entries.

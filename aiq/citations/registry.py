@@ -10,7 +10,7 @@ from aiq.citations.urls import parse_url
 from aiq.core.sources import CallPath, Source, SourceKind
 
 Identity = tuple[object, ...]
-_STRENGTH: dict[SourceKind, int] = {"retrieved": 0, "mentioned": 1, "echoed": 2}
+_RANK: dict[SourceKind, int] = {"retrieved": 0, "mentioned": 1, "echoed": 2}
 _Seen = tuple[int, CallPath, str, Source]
 """The rank of the kind, the call, the address, and the source; sightings of one source count in this order."""
 _FIRST = itemgetter(0, 1, 2)
@@ -32,7 +32,7 @@ class SourceRegistry:
         """Remember a source, unless it has neither URL nor citation key and so cannot be cited."""
         key = identity(source)
         if key is not None:
-            self._seen.setdefault(key, []).append((_STRENGTH[source.kind], order, source.address, source))
+            self._seen.setdefault(key, []).append((_RANK[source.kind], order, source.address, source))
 
     def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
         """Remember the URLs of a text. A URL in a call's result that was in its arguments is still only an echo."""
@@ -52,7 +52,7 @@ class SourceRegistry:
     def known(self) -> tuple[Source, ...]:
         """Every source seen, of any kind, once: retrieved ones first, each kind by order."""
         groups = [sorted(group, key=_FIRST) for group in self._seen.values()]
-        return tuple(map(_one, sorted(groups, key=lambda group: _FIRST(group[0]))))
+        return tuple(map(_merged, sorted(groups, key=lambda group: _FIRST(group[0]))))
 
 
 def identity(source: Source) -> Identity | None:
@@ -71,7 +71,7 @@ def worth_keeping(sources: Sequence[Source], report: str) -> tuple[Source, ...]:
     return tuple(source for source in sources if source.kind == "retrieved" or identity(source) in named)
 
 
-def _one(group: Sequence[_Seen]) -> Source:
+def _merged(group: Sequence[_Seen]) -> Source:
     """Merge the sightings of one source, which are in order; a weaker kind adds nothing to a stronger one."""
     sources = [source for strength, _, _, source in group if strength == group[0][0]]
     text = max((source.text for source in sources), key=len)

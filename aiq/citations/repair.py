@@ -30,7 +30,7 @@ _BESIDE = re.compile(rf"{COMMA}|[ \t]*+")
 """What may be between marks side by side."""
 _OF_SENTENCE = re.compile(r"[A-Za-z，；]")
 """What, between two marks, belongs to the sentence if the sentence continues after them."""
-_GOES_ON = re.compile(r"[ \t]*+[^\W_]")
+_CONTINUES = re.compile(r"[ \t]*+[^\W_]")
 _BLANK = re.compile(r"[ \t>\r\n]*+")
 """What may be between entries, in a quotation too."""
 _WINDOW = 200
@@ -262,7 +262,7 @@ def _beside(text: str, one: Mark, other: Mark) -> bool:
     """Whether two marks cite together; in `fell [1], and [2] says` and `下降[1]，[2]指出` they do not."""
     if not _BESIDE.fullmatch(text, one.end, other.start):
         return False
-    return not (_OF_SENTENCE.search(text, one.end, other.start) and _GOES_ON.match(text, other.end))
+    return not (_OF_SENTENCE.search(text, one.end, other.start) and _CONTINUES.match(text, other.end))
 
 
 def _widened(text: str, removals: list[Edit]) -> list[Edit]:

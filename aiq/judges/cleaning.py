@@ -14,7 +14,7 @@ from aiq.judges.race_criteria import TaskSettings
 from aiq.judges.structured import SharedQuestion, Unusable, without_thoughts
 from aiq.judges.wording import wordings
 
-_OWN_WORDS: Final = 0.9
+_KNOWN_SHARE: Final = 0.9
 """Share of a cleaned report's words that must be in the report: cleaning only removes, and adds nothing."""
 
 _WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
@@ -49,6 +49,6 @@ def read_cleaned(answer: str, report: str, at_least: float) -> str:
     if len(cleaned) < at_least:
         raise Unusable(f"a cleaned report of {len(cleaned)} characters has lost more than citations")
     words, known = _WORD.findall(cleaned.casefold()), set(_WORD.findall(report.casefold()))
-    if len(cleaned) > len(report) or sum(word in known for word in words) < _OWN_WORDS * len(words):
+    if len(cleaned) > len(report) or sum(word in known for word in words) < _KNOWN_SHARE * len(words):
         raise Unusable("the cleaned report says what the report does not")
     return cleaned

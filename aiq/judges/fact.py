@@ -24,23 +24,23 @@ from aiq.judges.fact_scores import CitedPage, Judged, Verdict, caveat, count, un
 from aiq.judges.wording import language
 from aiq.llm.models import read_key
 
-_WRONG: Final = ("facts", "roles", "numbers", "nonsense", "shuffled")
-_GONE: Final = ("fabricated", "sections")
+_CONTENT: Final = ("facts", "roles", "numbers", "nonsense", "shuffled")
+_CITATION: Final = ("fabricated", "sections")
 _JUDGED_SHARE: Final = "fact.judged_share"
 _METRICS: Final = (
-    Metric.share("fact.citation_accuracy", estimator="ratio", worst=None, notices=_WRONG, once_per_run=True),
-    Metric.share("fact.citation_accuracy_per_task", notices=_WRONG, once_per_run=True),
-    Metric.count("fact.citations", notices=_GONE, once_per_run=True),
-    Metric.count("fact.effective_citations", notices=(*_WRONG, *_GONE), once_per_run=True),
-    Metric.count("fact.total_citations", worst=None, notices=_GONE, once_per_run=True),
-    Metric.count("fact.total_valid_citations", worst=None, notices=(*_WRONG, *_GONE), once_per_run=True),
+    Metric.share("fact.citation_accuracy", estimator="ratio", worst=None, notices=_CONTENT, once_per_run=True),
+    Metric.share("fact.citation_accuracy_per_task", notices=_CONTENT, once_per_run=True),
+    Metric.count("fact.citations", notices=_CITATION, once_per_run=True),
+    Metric.count("fact.effective_citations", notices=(*_CONTENT, *_CITATION), once_per_run=True),
+    Metric.count("fact.total_citations", worst=None, notices=_CITATION, once_per_run=True),
+    Metric.count("fact.total_valid_citations", worst=None, notices=(*_CONTENT, *_CITATION), once_per_run=True),
     Metric.share(_JUDGED_SHARE, estimator="ratio", worst=None, notices=("fabricated",), once_per_run=True),
-    Metric.share("fact.extraction_agreement", estimator="ratio", worst=None, notices=_GONE, once_per_run=True),
+    Metric.share("fact.extraction_agreement", estimator="ratio", worst=None, notices=_CITATION, once_per_run=True),
 )
 """The last one only if `extraction` is `both`."""
 
 _NO_CITATIONS: Final = "the report has no citations"
-_BY_WEIGHT: Final[tuple[Verdict, ...]] = ("supported", "unsupported", "unknown")
+_STRONGEST_FIRST: Final[tuple[Verdict, ...]] = ("supported", "unsupported", "unknown")
 """The strongest verdict of any part of a page counts for the whole page."""
 
 
@@ -177,7 +177,7 @@ class Fact(Judge):
         for at in range(0, len(statements), size):
             together = statements[at : at + size]
             said = [await self._questions.verdicts(session, spoken, together, part, settings.support) for part in parts]
-            found += [min(verdicts, key=_BY_WEIGHT.index) for verdicts in zip(*said, strict=True)]
+            found += [min(verdicts, key=_STRONGEST_FIRST.index) for verdicts in zip(*said, strict=True)]
         return found
 
 

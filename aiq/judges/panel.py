@@ -22,7 +22,7 @@ from aiq.stats.noise import NOISE, Judgement, noise_of
 T = TypeVar("T")
 Order = Literal["first", "swapped"]
 
-_AT_ONCE: Final = 4  # concurrent judgements of one report; the run's concurrency multiplies it
+_CONCURRENCY: Final = 4  # concurrent judgements of one report; the run's concurrency multiplies it
 
 
 class PanelSettings(Settings):
@@ -79,7 +79,7 @@ class Panel:
                 raise JudgeError(f"{error} ({which} judgements, all of which count)") from None
             return Vote(model or session.models.name(self._role), order, vote, answer, tries)
 
-        return await gather_bounded(self._calls, judge, _AT_ONCE)
+        return await gather_bounded(self._calls, judge, _CONCURRENCY)
 
 
 def mean_score(

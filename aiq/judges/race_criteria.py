@@ -48,10 +48,10 @@ _REMEDY: Final = "point the setting dataset.criteria at the file that holds them
 _OFFICIAL: Final = ("comp", "insight", "Inst", "readability")
 """How the official constants abbreviate the dimensions."""
 
-_ABOUT: Final = 0.1
+_TOLERANCE: Final = 0.1
 """Weights whose sum is further than this from 1 are refused; others are taken as rounded, and made to add up."""
 
-_MOST: Final = 15
+_MAX_CRITERIA: Final = 15
 """The most criteria of one dimension; the benchmark's own have 3 to 9."""
 
 
@@ -127,7 +127,7 @@ def read_weights(answer: str) -> dict[str, float]:
 def read_criteria(answer: str) -> tuple[Criterion, ...]:
     """The criteria of one dimension, all different, with weights made to add up to 1; raises Unusable."""
     found = read_list(_WrittenCriterion, answer)
-    if len(found) > _MOST:
+    if len(found) > _MAX_CRITERIA:
         raise Unusable(f"{len(found)} criteria are too many")
     if len({one.criterion.lower() for one in found}) < len(found):
         raise Unusable("it has a criterion twice")
@@ -136,6 +136,6 @@ def read_criteria(answer: str) -> tuple[Criterion, ...]:
 
 
 def _about_one(total: float) -> float:
-    if abs(total - 1) > _ABOUT:
+    if abs(total - 1) > _TOLERANCE:
         raise Unusable(f"the weights add up to {total:g}")
     return total

@@ -88,7 +88,7 @@ def compare(answer: str, rubric: Rubric, *, swapped: bool = False) -> RaceOutcom
     Criteria may be spelt differently, but there must be as many marks as criteria, and no criterion marked twice.
     `swapped`: article 1 was the reference.
     """
-    card = _Card(SwappedMark if swapped else PairMark, answer, rubric)
+    card = _MatchedAnswer(SwappedMark if swapped else PairMark, answer, rubric)
     ours, reference = card.means("ours"), card.means("reference")
     totals = {name: ours[name] + reference[name] for name in FIGURES}
     shares = {name: ours[name] / total if total > 0 else 0.0 for name, total in totals.items()}
@@ -97,12 +97,12 @@ def compare(answer: str, rubric: Rubric, *, swapped: bool = False) -> RaceOutcom
 
 def grade(answer: str, rubric: Rubric) -> RaceOutcome:
     """The means of a report judged on its own, 0 to 10, with dimension weights made to add up to 1. Raises Unusable."""
-    card = _Card(PointMark, answer, rubric)
+    card = _MatchedAnswer(PointMark, answer, rubric)
     means, total = card.means("score"), sum(rubric.dimension_weight[name] for name in DIMENSIONS)
     return RaceOutcome({**means, "overall": means["overall"] / total}, card.marks, card.unmatched, means={})
 
 
-class _Card:
+class _MatchedAnswer:
     """An answer matched with the task's criteria: its marks, their weights, and those that match no criterion."""
 
     def __init__(self, mark: type[CriterionMark], answer: str, rubric: Rubric) -> None:
