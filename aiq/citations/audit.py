@@ -1,4 +1,4 @@
-"""Checks a parsed report against the sources: what each entry, mark and URL is worth. Changes nothing."""
+"""Checks a parsed report against the sources and decides the outcome of each entry, mark and URL. Changes nothing."""
 
 import re
 from bisect import bisect_left
@@ -21,7 +21,7 @@ from aiq.core.sources import Source
 FoundT = TypeVar("FoundT")
 Outcome = Literal["valid", "invalid", "duplicate", "unsafe", "unverifiable"]
 NO_SOURCES = "no_sources"
-"""The reason where an audit was given no sources and finds nothing else wrong; there is no outcome then."""
+"""The reason if an audit was given no sources and finds nothing else wrong; the outcome is then None."""
 _NO_DOI = r"\s\"<>，。；：、（）【】《》「」"
 _DOI = re.compile(rf"(?<![0-9a-z])(?:doi\s*[:：]?\s*)?(10\.\d{{4,9}}/[^{_NO_DOI}]+[^{_NO_DOI}.,;)\]])", re.IGNORECASE)
 _ARXIV = re.compile(
@@ -33,41 +33,41 @@ _ARXIV = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a URL or an entry is worth. `reason` is None where it is valid, else what is wrong with it.
+    """The outcome of a URL or an entry. `reason` is None if it is valid, else what is wrong with it.
 
-    `flags` are warnings that decide nothing (`homograph_host`). `seen_as` says of what was not
-    retrieved how the run met it all the same.
+    `flags` are warnings that do not affect the outcome (`homograph_host`). `seen_as` says how the run
+    came across a target that it did not retrieve.
     """
 
     outcome: Outcome | None
     reason: str | None = None
     target: str = ""
-    """The URL or document as the report has it."""
+    """The URL or document as written in the report."""
     match: Match | None = None
     flags: tuple[str, ...] = ()
     seen_as: Literal["mentioned", "echoed"] | None = None
 
     @property
     def kept(self) -> bool:
-        """Whether it may be where only sources are."""
+        """Whether it may stay where only sources are allowed."""
         return self.outcome in ("valid", None)
 
     @property
     def unsafe(self) -> bool:
-        """Whether it breaks a sanitising rule, and so may be nowhere."""
+        """Whether it breaks a sanitising rule, and so must not stay anywhere."""
         return self.outcome == "unsafe"
 
 
 @dataclass(frozen=True, slots=True)
 class UrlFinding(Finding):
-    """A URL and what it means; it has a match only where it is valid."""
+    """A URL and its outcome; it has a match only if it is valid."""
 
     use: UrlUse
 
 
 @dataclass(frozen=True, slots=True)
 class EntryFinding(Finding):
-    """A reference entry and its outcome: that of `chosen`, one of its URLs, if any decides; `others` are the rest."""
+    """A reference entry and its outcome: that of `chosen`, if one of its URLs decides; `others` are its other URLs."""
 
     entry: Entry
     chosen: UrlFinding | None = None
@@ -78,9 +78,9 @@ class EntryFinding(Finding):
 
 @dataclass(frozen=True, slots=True)
 class MarkFinding:
-    """An inline mark: for each of its numbers the position of the entry it points to, None where there is none.
+    """An inline mark and, for each of its numbers, the position of the entry it points to (None: no such entry).
 
-    `url` is what a mark written as a link leads to.
+    `url` is the target of a mark that is written as a link.
     """
 
     mark: Mark
@@ -89,20 +89,20 @@ class MarkFinding:
 
     @property
     def source(self) -> Source | None:
-        """The source that it leads to as a link."""
+        """The source that its link leads to, if any."""
         return self.url.match.source if self.url and self.url.match else None
 
 
 @dataclass(frozen=True)
 class ReportAudit:
-    """Everything found in one report; nothing in it is changed."""
+    """Everything found in one report, which is left unchanged."""
 
     report: ParsedReport
     entries: tuple[EntryFinding, ...]
     marks: tuple[MarkFinding, ...]
     body_urls: tuple[UrlFinding, ...]
     dangling: tuple[int, ...]
-    """Numbers that marks cite and no list has."""
+    """Numbers that marks cite and no list contains."""
     unused: tuple[int, ...]
     """Positions of the entries that no mark points to."""
     uncited_paragraphs: tuple[Place, ...]
@@ -110,9 +110,9 @@ class ReportAudit:
     with_sources: bool = True
 
     def cited_by(self, mark: MarkFinding) -> Iterator[tuple[int, int | None, Finding]]:
-        """Each number of a mark, the position of its entry, and what decides: that entry, or the URL it leads to.
+        """Each number of a mark, the position of its entry, and the finding that decides: of that entry or of its URL.
 
-        The URL decides where it is a source's or unsafe, whatever the entry is.
+        The URL decides if it is a source's or unsafe, whatever the entry is.
         """
         for number, position in zip(mark.mark.numbers, mark.entries, strict=True):
             if mark.url is not None and (position is None or mark.url.outcome in ("valid", "unsafe")):
@@ -125,10 +125,10 @@ _DANGLING = Finding(outcome="invalid", reason="dangling")
 
 
 def audit_report(report: ParsedReport, index: SourceIndex | None, others: SourceIndex | None = None) -> ReportAudit:
-    """Find the outcome of every entry, mark and URL of a report.
+    """Decide the outcome of every entry, mark and URL of a report.
 
-    Without an index nothing is known of sources: what is safe and well formed has no outcome then.
-    `others` are sources that verify nothing, of which the audit says that the run met them.
+    Without an index the sources are unknown, so whatever is safe and well formed has no outcome.
+    `others` are sources that verify nothing; the audit only says that the run came across them.
     """
     reader = _Reader(report.text, index, others)
     entries = _without_repeats([reader.entry(entry) for entry in report.entries])
@@ -155,7 +155,7 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
 
 
 class _Reader:
-    """Says what the URLs and entries of one report mean."""
+    """Resolves the URLs and entries of one report to sources."""
 
     def __init__(self, text: str, index: SourceIndex | None, others: SourceIndex | None) -> None:
         self._text = text
@@ -164,7 +164,7 @@ class _Reader:
         self._others = others or NOTHING
 
     def url(self, use: UrlUse, *, listed: bool = False) -> UrlFinding:
-        """What a URL means; a cut-off one that only one source continues is no broken one; a list's are of the web."""
+        """Judge a URL. A cut-off one that only one source continues is not broken; a `listed` one must be a web URL."""
         use, match = self._resolved(use)
         address = _with_scheme(use.url)
         flags = self._index.hosts.flags(address)
@@ -184,7 +184,7 @@ class _Reader:
         return self._unknown(found, "url_not_in_registry", self._others.match_exactly(address))
 
     def _resolved(self, use: UrlUse) -> tuple[UrlUse, Match | None]:
-        """The source of a URL; of its ends the longest that means one, beyond the usual end letter by letter."""
+        """The URL up to its longest end that matches a source, which beyond the usual end must be equal literally."""
         for end in sorted({*use.endings, use.url_end}, reverse=True):
             url = use.url if end == use.url_end else unescape(self._text[use.url_start : end])
             match = self._index.match_exactly(_with_scheme(url))
@@ -199,7 +199,7 @@ class _Reader:
         return MarkFinding(mark, entries, self.url(UrlUse(mark.start, mark.end, *mark.url, target, "link")))
 
     def entry(self, entry: Entry) -> EntryFinding:
-        """A source that one of its URLs means decides, then a document, then what is wrong with the first URL."""
+        """Judge an entry by a URL of a source if it has one, else by its document, else by its best URL."""
         uses = [use for use in entry.urls if not (_is_name(use.url) or self._is_key(use.url))]
         hidden = [(use.start - entry.body, use.end - entry.body) for use in uses]
         named = " ".join(unescape(masked(self._text[entry.body : entry.end], hidden, " ")).split())
@@ -218,12 +218,12 @@ class _Reader:
         return self._unknown(found, reason, _named(self._others, named))
 
     def _is_key(self, url: str) -> bool:
-        """Whether it is a document's key in the form of a URI, as MCP servers call their resources."""
+        """Whether it is a document's key in the form of a URI, as MCP servers name their resources."""
         web = scheme_of(url) in ("http", "https") or broken_rule(url) is not None
         return not web and self._index.match_document(url) is not None
 
     def _unknown(self, found: Callable[..., FoundT], reason: str, seen: Match | None) -> FoundT:
-        """What no source is, and perhaps something that was met all the same."""
+        """The finding for a target that is no source, though the run may have come across it (`seen`)."""
         if not self._with_sources:
             return found(outcome=None, reason=NO_SOURCES)
         kind = seen.source.kind if seen else None
@@ -231,12 +231,12 @@ class _Reader:
 
 
 def _named(index: SourceIndex, text: str) -> Match | None:
-    """The source that an entry names without its URL: a document, or by DOI or arXiv number its address."""
+    """The source that an entry names without its URL: a document, or the address of its DOI or arXiv number."""
     return index.match_document(text) or index.match_exactly(_identifier(text))
 
 
 def _identifier(text: str) -> str:
-    """The address that resolves the DOI or arXiv number of an entry without a URL; empty where it has none."""
+    """The address that resolves the DOI or arXiv number of an entry without a URL; empty if it has neither."""
     if doi := _DOI.search(text):
         return f"https://doi.org/{doi[1]}"
     paper = _ARXIV.search(text)
@@ -244,7 +244,7 @@ def _identifier(text: str) -> str:
 
 
 def _is_name(url: str) -> bool:
-    """Whether a link of an entry leads to no place of the web, but names a file, a DOI or an arXiv number."""
+    """Whether a link of an entry does not lead to the web but names a file, a DOI or an arXiv number."""
     named = scheme_of(url) in ("", "doi", "arxiv") and not url.lower().startswith(("www.", "//", "\\"))
     return named and broken_rule(url) is None
 
@@ -254,7 +254,7 @@ def _with_scheme(url: str) -> str:
 
 
 def _without_repeats(entries: Sequence[EntryFinding]) -> list[EntryFinding]:
-    """Of entries that mean the same source (and the same page of a document) the first stays."""
+    """Mark all but the first of the entries for the same source (and the same page of a document) as duplicates."""
     first: dict[object, int] = {}
     result = []
     for position, finding in enumerate(entries):
@@ -268,7 +268,7 @@ def _without_repeats(entries: Sequence[EntryFinding]) -> list[EntryFinding]:
 
 
 def meaning(finding: Finding) -> object:
-    """What entries and URLs that cite the same thing have in common."""
+    """A key that is equal for entries and URLs that cite the same thing."""
     if finding.match is not None:
         return finding.match.document or id(finding.match.source)
     url = parse_url(_with_scheme(finding.target)) or parse_url(_identifier(finding.target))
@@ -276,7 +276,7 @@ def meaning(finding: Finding) -> object:
 
 
 def _by_number(report: ParsedReport, entries: Sequence[EntryFinding]) -> dict[int, list[tuple[int, int]]]:
-    """Number -> (where its list begins, position of the entry), each list once: there the first whose marks stay."""
+    """Number -> (start of the list, position of the entry) for each list, there the first entry whose marks stay."""
     result: dict[int, list[tuple[int, int]]] = {}
     stays = [finding.kept or finding.outcome == "duplicate" for finding in entries]
     for position, finding in enumerate(entries):
@@ -290,7 +290,7 @@ def _by_number(report: ParsedReport, entries: Sequence[EntryFinding]) -> dict[in
 
 
 def _meant(known: Sequence[tuple[int, int]], mark: Mark) -> int | None:
-    """The entry with a number that a mark means: of the next list after it, else of the last one."""
+    """Of the entries with a mark's number, the one it means: that of the next list after it, else of the last list."""
     return known[min(bisect_left(known, (mark.start, 0)), len(known) - 1)][1] if known else None
 
 

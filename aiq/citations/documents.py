@@ -1,4 +1,4 @@
-"""Document citations such as `report.pdf, p.15`: a name and perhaps pages, and the retrieved document they mean."""
+"""Reads document citations such as `report.pdf, p.15` (a name, perhaps pages) and finds the retrieved document."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ from aiq.core.sources import Source
 _NUMBER = r"(?:\d+|[〇零一二三四五六七八九十百]+)"
 _RANGE = rf"{_NUMBER}(?:\s*(?:[-–—~～至到]|to|bis|à|a)\s*{_NUMBER})?"
 _NO_DATE = r"(?![0-9a-z]|\s+(?!(?:and|und|et|y|of|von|de)\b)[a-z])"
-"""After a further page: in `p. 15, 3 May` the 3 is none."""
+"""After a further page: in `p. 15, 3 May` the 3 is not a page."""
 _RANGES = rf"{_RANGE}(?:\s*(?:[,;，；、&]|and|und|et|y|和|及)\s*{_RANGE}{_NO_DATE}){{0,7}}"
 _PAGES = re.compile(
     rf"""
@@ -30,16 +30,16 @@ _PAGES = re.compile(
 _FILE = re.compile(r"[^\s/\\](?:[^/\\]*[^\s/\\])?\.(?=\w*[a-z])\w{2,5}", re.IGNORECASE)
 _EXTENSION = re.compile(r"\.(?=\w*[a-z])\w{2,5}\Z", re.IGNORECASE)
 _URI = re.compile(r"(?<!\w)[a-z][a-z0-9+.-]+://[^\s<>\"'`()\[\]]+", re.IGNORECASE)
-"""What an MCP server calls a resource, such as `notes://2026/march`."""
+"""The name that an MCP server gives a resource, such as `notes://2026/march`."""
 _STRONG = re.compile(r" [-–—|]+ |[:：] ?| ?[|] ?")
-"""Between a document and words about it; after it a page makes any words a name."""
+"""Separates a document's name from words about it; after it, any words before a page are a name."""
 _WEAK = re.compile(r"[,;，；、] ?|\. +|。|[()（）\[\]]")
-"""May be there too; after it only a file's name is one."""
+"""May separate them too; after it, only a file name is a name."""
 _REMARK = re.compile(r" ?[(（][^()（）]*[)）]$")
 _LONGEST_ENTRY = 2000
-"""Characters of an entry in which a document's name may be."""
+"""The number of characters of an entry in which a document's name is looked for."""
 _MOST_STARTS, _MOST_ENDS, _MOST_PAGES = 12, 6, 12
-"""Places of an entry at which a name may begin, counted back from its end; at which one may end; pages that count."""
+"""At most how many places are tried as a name's start (counted back from its end) and as its end; how many pages."""
 _TRIM = " \t\n*_`~<>\"'“”‘’«»《》「」[]。."
 _BEFORE_PAGES = " ,;:，；：、|(（[-–—" + _TRIM
 _Pages = tuple[int, int]
@@ -47,21 +47,21 @@ _Pages = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class DocumentKey:
-    """A document's `name` (NFKC, lower case), and the first and last page named (None: the whole document)."""
+    """A document's `name` (NFKC, lower case), and the first and last page cited (None: the whole document)."""
 
     name: str
     first: int | None = None
     last: int | None = None
 
     def pages_from(self, other: "DocumentKey") -> int:
-        """How many pages lie between two places of one document; none where they share one."""
+        """The distance in pages between two places of one document; 0 if they share a page."""
         if self.first is None or other.first is None:
             return maxsize
         return max(0, other.first - (self.last or self.first), self.first - (other.last or other.first))
 
 
 def parse_key(text: str) -> DocumentKey:
-    """Read a citation key; the page counts only after a separator and with nothing after it."""
+    """Read a citation key; a page counts only at its end."""
     text = " ".join(text.split())[:_LONGEST_ENTRY]
     end = len(text.rstrip(_TRIM + ")）"))
     for start, stop, pages in _page_references(text):
@@ -71,12 +71,12 @@ def parse_key(text: str) -> DocumentKey:
     return DocumentKey(_name(text))
 
 
-@lru_cache(maxsize=4096)  # matching, the audit and its record ask for the same entries, and so does each pass
+@lru_cache(maxsize=4096)  # matching, the audit and its record look up the same entries, in each round again
 def named_documents(entry: str) -> tuple[DocumentKey, ...]:
-    """The keys an entry's text may mean, most literal first: all of it, URIs in it, then the parts at its separators.
+    """The keys that an entry's text may mean, most literal first: the whole text, its URIs, its parts at separators.
 
-    A part must name a file or a page; all of an entry may be any name. The pages anywhere in
-    the entry are those of every part, a key for each of them: no part means a document without its page.
+    A part must name a file or a page; the whole text may be any name. Pages anywhere in the entry
+    apply to every part, with one key for each page: no part means a document without its page.
     """
     entry = " ".join(entry.split())[:_LONGEST_ENTRY]
     references = list(islice(_page_references(entry), _MOST_ENDS))
@@ -89,13 +89,13 @@ def named_documents(entry: str) -> tuple[DocumentKey, ...]:
 
 
 def looks_like_document(entry: str) -> bool:
-    """Whether an entry without a URL names a file, a page or a URI, so that it can be called a document citation."""
+    """Whether an entry without a URL names a file, a page or a URI, so that it counts as a document citation."""
     keys = named_documents(entry)
     return any(key.first is not None or _FILE.fullmatch(key.name) or _URI.fullmatch(key.name) for key in keys)
 
 
 def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
-    """Where in an entry a document's name may be: before a page, or as a file's name, or all but a remark."""
+    """Where in an entry a document's name may be: before a page, as a file name, or all but a final remark."""
     strong, weak = list(_STRONG.finditer(entry)), list(_WEAK.finditer(entry))
     if remark := _REMARK.search(entry):
         yield 0, remark.start()
@@ -112,14 +112,14 @@ def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _page_references(text: str) -> Iterator[tuple[int, int, tuple[_Pages, ...]]]:
-    """Where a text names pages (start, end), and which."""
+    """Where a text names pages (start, end), and which ones."""
     for match in _PAGES.finditer(text):
         written = next(found for found in match.groups() if found)
         yield match.start(), match.end(), tuple(map(_pages, re.findall(_RANGE, written, re.IGNORECASE)))
 
 
 def _pages(written: str) -> _Pages:
-    """First and last page; `123-5` ends at 125, and a range that runs backwards is its first page."""
+    """First and last page; `123-5` ends at 125, and a range that runs backwards means its first page."""
     first, last = (re.findall(_NUMBER, written) * 2)[:2]
     start = _value(first)
     if _value(last) < start and (first + last).isdigit():
@@ -143,7 +143,7 @@ def _name(text: str) -> str:
 
 
 class DocumentIndex:
-    """The documents among the sources, by name; `window`: pages from a retrieved page that a cited one may be away."""
+    """The documents among the sources, by name; `window`: how many pages a cited page may be from a retrieved one."""
 
     def __init__(self, sources: Iterable[Source], window: int) -> None:
         self._window = window
@@ -158,9 +158,9 @@ class DocumentIndex:
         return bool(self._literal)
 
     def find(self, cited: DocumentKey) -> Source | None:
-        """The source that has the cited page: literally, by a shared page, as a whole document, or near enough.
+        """The source with the cited page: an equal key, a shared page, a whole document, or a page near enough.
 
-        A citation without pages means the document as a whole: any of its sources, the same key first.
+        A citation without pages means the whole document: any of its sources, one with an equal key first.
         """
         named = self._named.get(cited.name)
         if cited in self._literal or not named:

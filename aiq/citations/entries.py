@@ -1,4 +1,4 @@
-"""What a line is to a reference list: its title, the first line of an entry (or of several), or more of one."""
+"""Says what a line is in a reference list: its title, the start of one entry or several, or more of an entry."""
 
 import re
 import tomllib
@@ -53,9 +53,9 @@ _FORMS: dict[Family, re.Pattern[str]] = {
     "row": re.compile(r"[ \t>]*(?P<mark>(?P<n>)\|)[ \t]*(?=[^\s|:-])"),
     "plain": re.compile(r"(?=(?P<mark>(?P<n>))\S)"),
 }
-"""The forms of an entry's first line, in the order they are tried; `n` is the number, if it has one."""
+"""The forms of an entry's first line, in the order in which they are tried; `n` is the number, if there is one."""
 UNNUMBERED: frozenset[Family] = frozenset({"bullet", "row", "plain"})
-"""The forms that count by position."""
+"""The forms whose entries are numbered by position."""
 _TARGET = re.compile(
     r"[a-z]://|www\.|\b(?:java|vb)script:|\bdata:\w|\bdoi\b|arxiv"
     r"|\.(?:pdf|docx?|pptx?|xlsx?|csv|txt|md|html?|json)\b",
@@ -70,7 +70,7 @@ _RULE = re.compile(r"[ \t>]*(?:-[ \t]*){3,}$|[ \t>]*(?:\*[ \t]*){3,}$|[ \t>]*(?:
 _TAGS = r"(?=(?:<[a-z][^<>\n]{0,200}>[ \t]*){0,4}"
 _GAP = rf"(?:[ \t;；]|(?<=[,，。、.>)）])|(?=<)){_TAGS}"
 _GAP_OF_FIGURES = rf"(?:[ \t;；]|(?<=[，。、>）])|(?=<)){_TAGS}"
-"""Before a number without brackets, which in `https://e.com/v1.2. More` is the URL's."""
+"""What precedes a number without brackets; in `https://e.com/v1.2. More` the number is part of the URL."""
 _NEXT_IN_LINE: dict[Family, re.Pattern[str]] = {
     "bracket": re.compile(
         rf"{_GAP}(?P<mark>(?:\*\*|__)?\\?(?P<style>[\[【［〔(（])\^?(?P<n>\d{{1,3}})\\?[\]】］〕)）](?:\*\*|__)?)"
@@ -83,7 +83,7 @@ _NEXT_IN_LINE: dict[Family, re.Pattern[str]] = {
     "circled": re.compile(rf"{_GAP}(?P<mark>(?P<n>[{CIRCLED}])(?P<style>)))", re.IGNORECASE),
     "bullet": re.compile(r"(?=(?P<mark>(?P<style><li)\b[^<>]*>)(?P<n>))", re.IGNORECASE),
 }
-"""A further entry in a line of this form: what parts it from the one before, its mark, and how that is written."""
+"""A further entry in a line of this form: the gap before it, its mark, and the mark's style."""
 Strength = Literal["strong", "weak"]
 _LONGEST = 100
 _MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}|\]\([^()]*\)|\\[a-z]+\*?\{?")
@@ -98,11 +98,11 @@ _AND_MORE = re.compile(r"\s*(?:\b(?:and|und|et|y)\b|[&/]|[与及和與])\s*[\w\s
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A reference entry `start:end`: whole lines, or a stretch of a line that holds several.
+    """A reference entry `start:end`: whole lines, or part of a line that holds several.
 
-    `number` is its position in a list that does not number itself; `number_span` is None there. `mark` is the place of
-    what it begins with. `names_target` says whether there is something to look up in it. Of a report that has been
-    read, `section` is the position of its list, `text` what follows the mark, `urls` are in order.
+    In a list without numbers `number` is its position and `number_span` is None. `mark` is the place of its number or
+    bullet. `names_target` says whether it contains something to look up. Once the whole report has been parsed,
+    `section` is the position of its list, `text` what follows the mark, and `urls` are its URLs in order.
     """
 
     family: Family
@@ -137,22 +137,22 @@ def title_strength(line: str) -> Strength | None:
 
 @cache
 def _words() -> tuple[dict[str, frozenset[str]], re.Pattern[str], re.Pattern[str]]:
-    """The table, a pattern for its words, those of several words before the words in them, and one for a title."""
+    """The table, a pattern for its terms (the longest first), and a pattern for a title made of them."""
     rows = tomllib.loads(Path(__file__).with_name("titles.toml").read_text(encoding="utf-8"))
     table = {name: frozenset(words) for name, words in rows.items()}
     words = sorted(frozenset().union(*table.values()), key=lambda word: (-len(word), word))
-    # Chinese and Japanese set no words apart, Korean adds particles: only in other scripts a letter may not follow
+    # Chinese and Japanese do not separate words, Korean adds particles: only in other scripts no letter may follow
     spelled = "|".join(re.escape(word) + (r"(?![^\W\d_])" if word[-1] < "\u1100" else "") for word in words)
     return table, re.compile(spelled), re.compile(rf"(?:[\W_]*+(?>{spelled}))*+[\W_]*+")
 
 
-_NEAR = 4
-"""Lines in which what an entry names must begin."""
+_TARGET_WITHIN = 4
+"""The number of lines below an entry's first in which its target may begin."""
 
 
 @dataclass(eq=False)
 class Line:
-    """One of a report's `lines` as lists see it; each fact about it is found once. `level` is that of a heading."""
+    """One of a report's `lines`, read as part of a list; each fact is computed once. `level` is that of a heading."""
 
     text: str
     lines: Sequence["Line"]
@@ -169,7 +169,7 @@ class Line:
 
     @cached_property
     def bare(self) -> str:
-        """Without blanks and marks of quotation around it."""
+        """The line without surrounding blanks and quote markers."""
         return self.words.strip(" \t>")
 
     @property
@@ -178,12 +178,12 @@ class Line:
 
     @cached_property
     def names_target(self) -> bool:
-        """Whether the line has something to look up."""
+        """Whether the line contains something to look up."""
         return _TARGET.search(self.text, self.start, self.end) is not None
 
     @cached_property
     def title(self) -> Strength | None:
-        """Whether the line is the title of a list; in code it is none."""
+        """How surely the line is the title of a list; in code it never is."""
         return None if self.fenced else title_strength(self.words)
 
     @property
@@ -193,45 +193,45 @@ class Line:
 
     @property
     def is_label(self) -> bool:
-        """Whether the line names a part of a list: bold as a whole, or with a colon at its end."""
+        """Whether the line may label a part of a list: all bold, or with a colon at its end."""
         bold = len(self.bare) > 4 and self.bare[:2] == self.bare[-2:] and self.bare[:2] in ("**", "__")
         return len(self.bare) < 100 and (bold or self.bare.endswith((":", "：", ":**", "：**")))
 
     @property
     def goes_on(self) -> bool:
-        """Whether the line reads as more of an entry: `URL: ...`, `Accessed 2025-01-01`, the rest of a URL."""
+        """Whether the line reads like more of an entry: `URL: ...`, `Accessed 2025-01-01`, the rest of a URL."""
         return _AFTERTHOUGHT.match(self.words) is not None or is_url_rest(self.words)
 
     @cached_property
     def ends_list(self) -> bool:
-        """Whether nothing of a list above can be here: code, a rule, another list's title."""
+        """Whether a list above must end here: at code, a rule or another list's title."""
         return self.fenced or self.is_rule or self.title == "strong"
 
     @property
     def parts_lists(self) -> bool:
-        """Whether the line is a heading or ends a list otherwise."""
+        """Whether the line is a heading or ends a list in another way."""
         return self.level is not None or self.ends_list
 
     def begin(self, family: Family) -> Entry | None:
-        """The line as the first of an entry of this form; None where it has another."""
+        """The entry of this form that begins in the line, or None if the line does not have this form."""
         if family not in self._begun:
             match = _FORMS[family].match(self.text, self.start, self.end)
             self._begun[family] = match and _entry(family, match, self.start, self.end)
         return self._begun[family]
 
     def first_form(self) -> Entry | None:
-        """The same, of the first form that it has."""
+        """The entry that begins in the line, of the first form that matches."""
         return next(filter(None, map(self.begin, _FORMS)), None)
 
     def below(self, most: int) -> list["Line"]:
-        """The next lines with text after this one, of at most so many lines."""
+        """Those of the next `most` lines that have text."""
         return [below for below in self.lines[self.number + 1 : self.number + 1 + most] if below.bare]
 
     def target_near(self, family: Family) -> bool:
-        """Whether the entry that begins in this line has a target in its first lines."""
+        """Whether the entry that begins in this line names its target within its first lines."""
         if self.names_target:
             return True
-        for below in self.below(_NEAR):
+        for below in self.below(_TARGET_WITHIN):
             beside = family not in UNNUMBERED or below.indent <= self.indent + 1
             if below.parts_lists or (beside and below.begin(family)):
                 return False
@@ -240,9 +240,9 @@ class Line:
         return False
 
     def entries(self, first: Entry) -> list[Entry]:
-        """All entries of a line that begins so: `[1] A url [2] B url` has two, `<li>A url</li><li>B url</li>` too."""
+        """All entries of a line that begins with `first`: two in `[1] A url [2] B url` or `<li>A url</li><li>B url`."""
         written = self.text[slice(*first.mark)].lower()
-        if "<li" in written:  # the tags of the list around its items are of no entry
+        if "<li" in written:  # the list's own tags around its items belong to no entry
             bare = self.words.rstrip()
             after = len(self.words) - len(bare) + len("</ol>") if bare.endswith(("</ol>", "</ul>")) else 0
             first = replace(first, start=first.mark[0], end=self.end - after)
@@ -268,7 +268,7 @@ def _entry(family: Family, match: re.Match[str], start: int, end: int) -> Entry:
 
 
 def _follows(match: re.Match[str], last: Entry, more: bool) -> bool:
-    """Whether a number within a line begins the next entry, and is not one that the entry at hand cites."""
+    """Whether a number within a line begins the next entry and is not merely cited by the current one."""
     number = value(match["n"]) if match["n"] else last.number + 1
     if more and number == last.number + 1:
         return True

@@ -1,4 +1,4 @@
-"""Audits on their own: reports and sources read from disk, and the audit as a record that can be written."""
+"""Audits outside of a run: reads reports and sources from disk, and makes the record of an audit for output."""
 
 import sys
 from collections import defaultdict
@@ -28,14 +28,14 @@ from aiq.core.sources import Source, SourceKind
 RowT = TypeVar("RowT", bound=BaseModel)
 STDIN = "-"
 _TABLES = (".json", ".csv", ".tsv")
-_OF_SOURCE = ("url", "citation_key", "title", "kind", "tool", "call_id", "digest")
+_SOURCE_FIELDS = ("url", "citation_key", "title", "kind", "tool", "call_id", "digest")
 
 
 class SourceRow(Source):
-    """One row of a sources file; fields that only other readers know are ignored, empty ones are absent.
+    """One row of a sources file; unknown fields are ignored, and empty ones count as absent.
 
     `kind` says whether a tool returned it (`retrieved`), or whether it was only `mentioned` in a
-    text or `echoed` from a query or an error. `id` is that of the report, of several in one file.
+    text or `echoed` from a query or an error. `id` names the report, if the file serves several.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -53,7 +53,7 @@ class SourceRow(Source):
         if not (url or key):
             raise ValueError("a source needs a url or a citation_key")
         if url and not scheme_of(url):
-            raise ValueError(f"url={self.url!r} is no URL (https://...); a document's name goes into citation_key")
+            raise ValueError(f"url={self.url!r} is not a URL (https://...); a document's name goes into citation_key")
         return self
 
 
@@ -68,9 +68,9 @@ class ReportRow(BaseModel):
 
 
 def read_report(name: str) -> str:
-    """A report's text, line ends and byte order mark as they are; of `-` from standard input.
+    """A report's text, with its line ends and byte order mark; `-` reads standard input.
 
-    Raises UserError where there is none.
+    Raises UserError if it is not a text.
     """
     if name.removesuffix(".gz").endswith(_TABLES):
         kind = "JSON" if ".json" in name else "a table"
@@ -80,14 +80,14 @@ def read_report(name: str) -> str:
     except UnicodeDecodeError as error:
         raise UserError(f"standard input is not UTF-8 text (byte {error.start}); save the report as UTF-8") from None
     if not text.lstrip("\ufeff").strip() or "\x00" in text[:1000]:
-        raise UserError(f"{name} is empty, or no text; a report is Markdown, saved as UTF-8")
+        raise UserError(f"{name} is empty or not text; a report is Markdown, saved as UTF-8")
     return text
 
 
 def read_sources(path: Path, *, by_report: bool) -> dict[str | None, tuple[Source, ...]]:
     """The sources of a JSONL file, gzipped or not, each once and of every kind, as a run's registry holds them.
 
-    By the report that a row names, None where it names none, or by None all. Raises UserError that names the row.
+    With `by_report` the keys are the reports that rows name (or None), else only None. Raises UserError with the row.
     """
     registries = defaultdict[str | None, SourceRegistry](SourceRegistry)
     for number, row in enumerate(_rows(SourceRow, path, "--sources")):
@@ -96,7 +96,7 @@ def read_sources(path: Path, *, by_report: bool) -> dict[str | None, tuple[Sourc
 
 
 def read_reports(path: Path) -> tuple[ReportRow, ...]:
-    """The reports of a Deep Research Bench file, gzipped or not. Raises UserError that names the row."""
+    """The reports of a Deep Research Bench file, gzipped or not. Raises UserError, which names the row."""
     rows = tuple(_rows(ReportRow, path, "REPORT"))
     if not rows:
         raise UserError(f"{path} has no rows; a file of reports has rows with id, prompt and article")
@@ -115,8 +115,8 @@ def _rows(model: type[RowT], path: Path, setting: str) -> Iterator[RowT]:
 class CitationRow:
     """One number that a mark cites, or one URL of the body, at `start:end`.
 
-    `entry` is the number of the entry it points to, None where there is none (`number` dangles, or a
-    URL points to no list). `reason` is None where the citation is valid.
+    `entry` is the number of the entry it points to, None if there is none (`number` dangles, or it is
+    a URL of the body). `reason` is None if the citation is valid.
     """
 
     start: int
@@ -129,10 +129,10 @@ class CitationRow:
 
 
 class EntryRow(Record):
-    """A reference entry at `start:end`, with its URL or document as the report has it.
+    """A reference entry at `start:end`, with its URL or document as written in the report.
 
-    `level` and `source` (as the tool returned it) are those of valid entries. `new_number` is its
-    number in the verified report, None where it is removed.
+    Only valid entries have `level` and `source` (as the tool returned it). `new_number` is its
+    number in the verified report, None if it is removed.
     """
 
     number: int
@@ -155,7 +155,7 @@ class EntryRow(Record):
 class PassageRow:
     """A cited statement at `start:end` and the closest passage of one source that it cites.
 
-    `entry` is None where a URL cites it, `passage` where statement and source share no word.
+    `entry` is None if a URL cites the source, `passage` is None if statement and source share no word.
     """
 
     start: int
@@ -167,10 +167,10 @@ class PassageRow:
 
 
 class AuditRecord(Record):
-    """All that an audit says of one report. Offsets are code points of the report as given.
+    """The whole audit of one report. Offsets are code points of the report as given.
 
-    `dangling` and `unused` are numbers of the report as given. Without sources (`with_sources`) only
-    safety and structure were checked. `passages` is empty where they were not asked for. `sources` are those that the
+    `dangling` and `unused` are numbers of the report as given. Unless `with_sources`, only safety and
+    structure were checked. `passages` is empty if they were not requested. `sources` are those that the
     report cites, without their text.
     """
 
@@ -189,13 +189,13 @@ class AuditRecord(Record):
 
     @property
     def clean(self) -> bool:
-        """Whether the audit found nothing to remove, and nothing cited that no list has."""
+        """Whether the audit found nothing to remove and no dangling citation."""
         return not (self.removed_citations or self.dangling)
 
 
 @dataclass(frozen=True)
 class AuditCase:
-    """`sources` are of every kind; None where nobody knows what was retrieved. `title` is for people."""
+    """A report to audit. `sources` are of every kind, or None if they are unknown; `title` is for display."""
 
     text: str
     sources: Sequence[Source] | None
@@ -206,13 +206,13 @@ class AuditCase:
 
     @property
     def name(self) -> str:
-        """Sample and epoch, as a line of a table names them."""
+        """Sample (or title) and epoch, as shown in a row of a table."""
         return f"{self.sample_id or self.title}{f'.{self.epoch}' if self.epoch and self.epoch > 1 else ''}"
 
 
 @dataclass(frozen=True)
 class AuditedReport:
-    """A case and its audit: what was found, the passages closest to what it states, and its record."""
+    """A case and its audit: the verified report, the passages closest to its statements, and the record."""
 
     case: AuditCase
     verified: Verified
@@ -221,15 +221,15 @@ class AuditedReport:
 
 
 def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
-    """Audit a report; nothing is written. Without `passages` no source's text is read, which is all that costs time."""
+    """Audit a report; nothing is written. With `passages` the sources' texts are read, which takes most of the time."""
     if case.sources is None:
         verified = verify_against(case.text, None)
     else:
         verified = verify(case.text, case.sources, case.settings)
     found, audit = verified.found, verified.audit
     closest = cited_passages(found) if passages else ()
-    worths = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
-    cited = {id(worth.match.source): worth.match.source for worth in worths if worth.match}
+    findings = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
+    cited = {id(finding.match.source): finding.match.source for finding in findings if finding.match}
     record = AuditRecord(
         citations=tuple(sorted(_citations(found), key=lambda row: (row.start, row.end))),
         entries=tuple(_entry(finding, verified.numbers.get(p)) for p, finding in enumerate(found.entries)),
@@ -245,7 +245,7 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
             for one in closest
             for said in (one.statement,)
         ),
-        sources=tuple({name: getattr(source, name) for name in _OF_SOURCE} for source in cited.values()),
+        sources=tuple({name: getattr(source, name) for name in _SOURCE_FIELDS} for source in cited.values()),
         with_sources=found.with_sources,
     )
     return AuditedReport(case, verified, closest, record)
@@ -254,9 +254,9 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
 def _citations(found: ReportAudit) -> Iterator[CitationRow]:
     for finding in found.marks:
         mark = finding.mark
-        for number, position, worth in found.cited_by(finding):
+        for number, position, deciding in found.cited_by(finding):
             listed = None if position is None else found.entries[position].entry.number
-            yield CitationRow(mark.start, mark.end, mark.form, listed, number, worth.outcome, worth.reason)
+            yield CitationRow(mark.start, mark.end, mark.form, listed, number, deciding.outcome, deciding.reason)
     for url in found.body_urls:
         yield CitationRow(url.use.start, url.use.end, url.use.form, None, None, url.outcome, url.reason)
 
@@ -284,6 +284,6 @@ def _entry(finding: EntryFinding, new_number: int | None) -> EntryRow:
 
 
 def total(audits: Sequence[AuditedReport]) -> dict[str, float | int | None]:
-    """The metrics of several reports together; there is at least one, and sources are known of all or none."""
+    """The metrics of several reports together: at least one, and either all with sources or all without."""
     found = (audit.verified.audit for audit in audits)
     return metrics_of(*found, with_sources=audits[0].record.with_sources)

@@ -1,4 +1,4 @@
-"""Finds the URLs of reports and of other texts, linked or bare, with their exact places: where each begins and ends."""
+"""Finds the URLs of reports and of other texts, linked or bare, and exactly where each begins and ends."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from operator import attrgetter
 from aiq.citations.markdown import Markdown, Place, masked, position
 
 _STOPS = "，。；：！？、）】》」』”’“‘（【《「『　"
-"""Full-width punctuation, which ends a bare URL although one may contain it."""
+"""Full-width punctuation, which ends a bare URL although URLs may contain it."""
 _STOP = re.compile(f"[{_STOPS}]")
 _BRACKET = r"\](?!\()"  # in front of `(` it ends the label of a link that the parser could not read
 _BARE = re.compile(
@@ -24,7 +24,7 @@ _URL_REST = re.compile(r"[ \t>]*(?!\d{4}[-/.]\d|[\w.+-]+://|www\.)[\w/%?&=#~+.-]
 _URL_MARKS = re.compile(r"[/=&%?_#]|-.*-|\.\w{2,5}\W?$|^[.-]")
 _MOST_LINES = 8
 _CUT_AT = "/-_?=&%#"
-"""A URL that ends in one of these at the end of a line may go on in the next."""
+"""A URL that ends in one of these at the end of a line may continue in the next."""
 _TRIMMED = ".,;:!?*~'\"…|"
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _TITLE = "|".join(rf"{opened}(?:[^\\{closed}\r\n]|\\.)*+{closed}?" for opened, closed in (r'""', r"''", (r"\(", r"\)")))
@@ -33,16 +33,16 @@ _DEFINITION = re.compile(
     rf"<?([^\s<>\x00]++)>?(?=[ \t]*+(?:{_TITLE})?[ \t]*+(?:[\r\n]|\Z))",
     re.MULTILINE,
 )
-"""`[a]: url`, perhaps with a title after it; with other words after it, it defines nothing."""
+"""`[a]: url`, perhaps followed by a title; followed by other words, it is not a definition."""
 _ATTRIBUTE = re.compile(
     r"\b(?:href|src|action|formaction|poster|data|background|cite|longdesc|ping|manifest|(?P<set>srcset))\s*=\s*"
     r"(?:\"([^\"<]+)\"|'([^'<]+)'|([^\s\"'<>]+))",
     re.IGNORECASE,
 )
 _RAW_TAG = re.compile(r"<(?:script|style)\b(?:[^\"'>]|\"[^\"]*+\"|'[^']*+')*+>", re.IGNORECASE)
-"""What begins an element that holds no markup."""
+"""The start tag of an element that contains no markup."""
 _IN_SET = re.compile(r"[^\s,]+")
-"""What may be a URL among the pictures of a `srcset`: `https://a 1x, https://b 2x`; a full one has a colon."""
+"""A possible URL in a `srcset` such as `https://a 1x, https://b 2x`; an absolute one has a colon."""
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _MOST_STEPS = 12
 _ADDRESS = re.compile(
@@ -53,11 +53,11 @@ _TRAILING = ".,;:!?*_~"
 
 @dataclass(frozen=True, slots=True)
 class UrlUse:
-    """A URL in the text: the whole construct `start:end`, and the URL itself at `url_start:url_end`.
+    """A URL in a text: the whole construct is at `start:end`, and the URL itself at `url_start:url_end`.
 
     `form` is how it is written: `bare_url`, `link`, `image`, `autolink` or `attribute` (of raw HTML).
-    `url` is the URL as meant (Markdown escapes undone). `endings` are further ends that a bare URL
-    may have, longest first: running text does not say whether `...(a).` belongs to it.
+    `url` has its Markdown escapes undone. `endings` are other places where a bare URL may end,
+    longest first: running text does not say whether `...(a).` belongs to it.
     """
 
     start: int
@@ -71,7 +71,7 @@ class UrlUse:
 
 
 def entry_urls(markdown: Markdown, entries: Sequence[Place]) -> Iterator[tuple[UrlUse, ...]]:
-    """The URLs of each of these reference entries, in order; a list that Markdown takes for code has them too."""
+    """The URLs of each of these reference entries, in order, even if Markdown takes the list for code."""
     text = markdown.text
     linked: list[list[UrlUse]] = [[] for _ in entries]
     for use in _links(markdown):
@@ -92,7 +92,7 @@ def entry_urls(markdown: Markdown, entries: Sequence[Place]) -> Iterator[tuple[U
 
 
 def _with_rest(text: str, use: UrlUse, limit: int) -> UrlUse:
-    """A bare URL with its rest from the next lines, up to the limit, where those look like more of it."""
+    """A bare URL joined with the next lines, up to the limit, as long as they look like more of it."""
     url, end = use.url, use.end
     for _ in range(_MOST_LINES):
         rest = _NEXT_LINE.match(text, end, limit)
@@ -107,15 +107,15 @@ def _with_rest(text: str, use: UrlUse, limit: int) -> UrlUse:
 
 
 def is_url_rest(line: str) -> bool:
-    """Whether a line looks like the rest of a URL that was wrapped: one word with a URL's punctuation."""
+    """Whether a line looks like the rest of a wrapped URL: one word with a URL's punctuation."""
     return _URL_REST.match(line) is not None and _URL_MARKS.search(line.strip(" \t>")) is not None
 
 
 def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
-    """The URLs of these stretches of a text, in order, outside of code and maths.
+    """The URLs in these parts of a text, in order, outside of code and maths.
 
-    Besides links and bare URLs also what Markdown and browsers make links of: definitions
-    (`[a]: url`) and attributes of raw HTML.
+    Besides links and bare URLs, these are the others that Markdown and browsers turn into links:
+    definitions (`[a]: url`) and attributes of raw HTML.
     """
     text = markdown.text
     found = list(_links(markdown))
@@ -130,7 +130,7 @@ def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
 
 
 def _links(markdown: Markdown) -> Iterator[UrlUse]:
-    """Links, images and autolinks with a destination outside of their text: `#part` has none."""
+    """Links, images and autolinks that lead out of the text, unlike `#part`."""
     for span in markdown.spans:
         target = markdown.text[slice(*span.target)]
         if span.kind in ("link", "image", "autolink") and target and target[0] != "#":
@@ -138,7 +138,7 @@ def _links(markdown: Markdown) -> Iterator[UrlUse]:
 
 
 def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
-    """The URLs in tags of raw HTML, in `<pre>` and the like as well; each is all that would be taken out of its tag."""
+    """The URLs in tags of raw HTML, within `<pre>` and the like too; the construct is the URL alone, not its tag."""
     text = markdown.text
     for span in markdown.spans:
         if span.kind not in ("tag", "code") or text[span.start] != "<" or text.startswith("<!", span.start):
@@ -158,7 +158,7 @@ def _plain(text: str, start: int, end: int, form: str = "bare_url", endings: tup
 
 
 def _bare(text: str, at: int, end: int) -> Iterator[UrlUse]:
-    """The bare URLs of this stretch of a text."""
+    """The bare URLs in `at:end` of a text."""
     while match := _BARE.search(text, at, end):
         start = match.start()
         *others, at = _endings(text, start, match.end())
@@ -166,7 +166,7 @@ def _bare(text: str, at: int, end: int) -> Iterator[UrlUse]:
 
 
 def _endings(text: str, start: int, longest: int) -> list[int]:
-    """Where a bare URL may end, longest first; the last one is what a reader would take."""
+    """Where a bare URL may end, longest first; the last one is where a reader would end it."""
     stop = _STOP.search(text, start, longest)
     ends = dict.fromkeys((longest, stop.start() if stop else longest))
     steps = [step for end in ends for step in islice(_shorter(text, start, end), _MOST_STEPS + 1)]
@@ -175,13 +175,13 @@ def _endings(text: str, start: int, longest: int) -> list[int]:
 
 
 def _shorter(text: str, start: int, end: int, surplus: str = _TRIMMED) -> Iterator[int]:
-    """The ends that a URL may have: each without one more sign that is surplus, or a bracket that nothing opens."""
+    """Where a URL may end: each time one more surplus character, or bracket that nothing opens, is left off."""
     unopened: dict[str, int] = {}
     while True:
         yield end
         last = text[end - 1 : end]
         if end - start > 8 and surplus == _TRIMMED and text.endswith(("...", "…"), start, end):
-            return  # a cut-off mark is part of what is cited
+            return  # an ellipsis, which shows that the URL was cut off, is part of the citation
         if last in _PAIRS:
             if last not in unopened:
                 unopened[last] = text.count(last, start, end) - text.count(_PAIRS[last], start, end)
@@ -192,7 +192,7 @@ def _shorter(text: str, start: int, end: int, surplus: str = _TRIMMED) -> Iterat
 
 
 def unescape(text: str) -> str:
-    """Markdown's backslash escapes undone."""
+    """Undo Markdown's backslash escapes."""
     return _ESCAPED.sub(r"\1", text) if "\\" in text else text
 
 

@@ -1,7 +1,7 @@
-"""Says what of a report is prose: code, maths, links and tags with their places, in code points of the text as given.
+"""Tells a report's prose from code, maths, links and tags; their places are code points of the text as given.
 
-Blocks come from markdown-it-py, and so do inline code, tags and autolinks. Links and images are read with the stack
-of open brackets that CommonMark's appendix describes, because the library's own rule is quadratic on `![![![`.
+markdown-it-py reads blocks, inline code, tags and autolinks. Links and images are read here with the stack of open
+brackets that CommonMark's appendix describes, because the library's own rule is quadratic on `![![![`.
 """
 
 import re
@@ -18,7 +18,7 @@ from markdown_it.rules_inline import StateInline, autolink, backtick, html_inlin
 from markdown_it.token import Token
 
 Place = tuple[int, int]
-"""Where a stretch of a text begins and ends."""
+"""Where a part of a text begins and ends."""
 SpanKind = Literal["code", "maths", "tag", "autolink", "link", "image"]
 _SPECIAL = re.compile(r"!\[|[`$\\<\[\]]")
 _CODE_TAG = r"<(code|pre|kbd|samp|math|svg|script|style)\b"
@@ -27,12 +27,12 @@ _LONGEST_FORMULA = 400
 _LONGEST_DISPLAY = 2000
 _DOLLAR = re.compile(r"\$(?<![\s\\]\$)(?!\d)")
 _CURRENCY = re.compile(r"(?<=[A-Za-z0-9])\$|\$\d[\d.,]*(?:[kKMBTbmt]n?)?[,;:]?[ \t]+(?:[^\W\d_]{2}|\[\d)|\$\s")
-"""A dollar that opens no formula: `US$`, `$5 million`, `$5 [1]`."""
+"""A dollar sign that does not open a formula: `US$`, `$5 million`, `$5 [1]`."""
 _NUMBERS_ONLY = re.compile(r"\\[\[(]\^?[\d\s,;–-]*\\[\])]")
 _PLAIN = r"[^\s\\()\x00-\x1f\x7f]++|\\\S"
 _TITLE = r"\s++(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\))"
 MARKED_FENCE = re.compile(r"^([ \t>]*(?:`{3,}|~{3,}))([ \t]*(?:\[\^?\d{1,3}\][ \t]*)+)$", re.MULTILINE)
-"""A closing fence with citations after it, as models write it; Markdown wants it bare."""
+"""A closing fence followed by citations, as models write it, though Markdown allows nothing after it."""
 _TAGS = re.compile(
     rf"<!--.*?(?:-->|\Z)|{_CODE_TAG}.*?(?:</\1[^<>]*>|\Z)|</?[a-z][^<>]*>",
     re.IGNORECASE | re.DOTALL,
@@ -45,7 +45,7 @@ _IN_LINE = re.compile(r"[^\r\n]+")
 
 
 def _nested(depth: int) -> str:
-    """A destination whose parentheses pair up; CommonMark asks for three levels at least."""
+    """A destination with balanced parentheses; CommonMark requires at least three levels."""
     inside = rf"|\({_nested(depth - 1)}\)" if depth else ""
     return rf"(?:{_PLAIN}{inside})*+"
 
@@ -57,7 +57,7 @@ _TARGET = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch `start:end` that is no prose; a link or image has its label and destination inside."""
+    """A part `start:end` that is not prose; for a link or image, with the places of label and destination."""
 
     start: int
     end: int
@@ -68,13 +68,13 @@ class Span:
 
 @dataclass
 class Markdown:
-    """A text in lines, with what is not prose in it.
+    """A text in lines, and the parts of it that are not prose.
 
-    `lines` are (start, end) without the line break; `headings` give the level of each line with one. `spans` are
-    code, maths, links and the tags and elements of raw HTML, blocks as well, in order.
-    `fences` are the blocks of fenced code that are closed; `unclosed` is one that runs to the end of the text, and
-    may have swallowed the references. `paragraphs` are the contents of paragraphs and list items,
-    the rows of tables, and HTML blocks, in order.
+    `lines` are (start, end) without the line break; `headings` maps the number of a heading's line to its level.
+    `spans` are code, maths, links and the tags and elements of raw HTML, inline or blocks, in order.
+    `fences` are the closed blocks of fenced code; `unclosed` is one that runs to the end of the text and may have
+    swallowed the references. `paragraphs` are the contents of paragraphs and list items, the rows of tables, and
+    HTML blocks, in order.
     """
 
     text: str
@@ -86,19 +86,19 @@ class Markdown:
     spans: list[Span] = field(default_factory=list)
 
     def line_at(self, offset: int) -> int:
-        """The number of the line that holds this offset."""
+        """The number of the line that contains this offset."""
         return position(self.lines, offset)
 
     def prose(self) -> str:
-        """The text at the same offsets, with code, maths, tags, images and link destinations as zero characters."""
+        """The text at the same offsets, with code, maths, tags, images and link destinations as NUL characters."""
         hidden = ((span.label[1] + 1 if span.kind == "link" else span.start, span.end) for span in self.spans)
         return masked(self.text, hidden)
 
 
 def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
-    """Parse a report; what is between these stretches is parsed by itself.
+    """Parse a report without the parts `passed_over`; the text between them is parsed separately.
 
-    A report that is wrapped as a whole in a ```markdown fence is read from inside.
+    If the whole report is wrapped in a ```markdown fence, its content is parsed.
     """
     source = text.replace("\x00", "\ufffd")
     found = Markdown(text, gaps((newline.span() for newline in _NEWLINE.finditer(source)), len(source)))
@@ -107,23 +107,23 @@ def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
     for start, end in gaps([*([wrapped.span()] if wrapped else []), *passed_over], len(source)):
         reader.read(start, end)
     found.paragraphs.sort()
-    found.spans.sort(key=lambda span: (span.start, -span.end))  # a link before what its label holds
+    found.spans.sort(key=lambda span: (span.start, -span.end))  # a link before the spans in its label
     return found
 
 
 def gaps(stretches: Iterable[Place], length: int) -> list[Place]:
-    """What lies before, between and after these stretches of a text of this length."""
+    """The parts before, between and after these places of a text of this length."""
     edges = [0, *(edge for stretch in stretches for edge in stretch), length]
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def position(stretches: Sequence[Place], offset: int) -> int:
-    """Which of these stretches, which are in order, is the last that begins at or before the offset."""
+    """The position of the last of these places, which are in order, that begins at or before the offset; -1 if none."""
     return bisect_right(stretches, (offset, maxsize)) - 1
 
 
 def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:
-    """The text with these stretches filled, so that offsets stay; line breaks stay too."""
+    """The text with these places overwritten, but for line breaks, so that offsets stay."""
     pieces, at = [], 0
     for start, end in sorted(hidden):
         if end <= at:
@@ -135,18 +135,18 @@ def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:
 
 
 class _BlockReader:
-    """Collects what the tokens of parsed stretches say, in offsets of the source."""
+    """Collects what the parser's tokens say, in offsets of the source."""
 
     def __init__(self, source: str, found: Markdown) -> None:
         self._source = source
         self._found = found
         self._first_line = 0
-        self._inside = ""  # the token that opened the block at hand
-        self._at = 0  # where the inline content read so far ends
+        self._inside = ""  # the type of the token that opened the current block
+        self._at = 0  # the end of the inline content read so far
 
     def read(self, start: int, end: int) -> None:
         """Parse `start:end` of the source."""
-        # the parser must see a marked fence closed
+        # citations after a closing fence would keep the parser from seeing it
         stretch = MARKED_FENCE.sub(lambda match: match[1] + " " * len(match[2]), self._source[start:end])
         self._first_line = self._found.line_at(start)
         for token in parser().parse(stretch):
@@ -185,7 +185,7 @@ class _BlockReader:
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):
-            content = content.replace("|", "\\|")  # as it is in the source: an unescaped one ends a cell
+            content = content.replace("|", "\\|")  # as in the source, where an unescaped one ends a cell
         lines = content.split("\n")
         starts = [self._start_of(line, number) for number, line in enumerate(lines, first)]
         if self._inside == "paragraph_open":
@@ -201,11 +201,11 @@ class _BlockReader:
             self._found.spans.append(Span(start, end, span.kind, (inside[0], inside[1]), (inside[2], inside[3])))
 
     def _start_of(self, line: str, number: int) -> int:
-        """Where a line of a block's content begins in the source: markers, indent and earlier cells are before it."""
+        """Where a line of a block's content begins in the source: after markers, indent and earlier cells."""
         start, end = self._found.lines[min(number, len(self._found.lines) - 1)]
         start = max(start, min(self._at, end))
         found = self._source.find(line, start, end)
-        if found < 0:  # the parser wrote tabs of the indent as blanks
+        if found < 0:  # the parser replaced tabs of the indent by spaces
             bare = line.strip()
             found = self._source.find(bare, start, end) - (len(line) - len(line.lstrip()))
         self._at = max(start, found) + len(line)
@@ -214,9 +214,9 @@ class _BlockReader:
 
 @cache
 def parser() -> MarkdownIt:
-    """The parser of blocks; what is in them is read here, emphasis and entities concern nobody."""
+    """The parser of blocks; their inline content is read by `_Scanner`, which ignores emphasis and entities."""
     md = MarkdownIt("commonmark").enable("table")
-    md.validateLink = lambda url: True  # type: ignore[method-assign]  # unsafe links are ours to find
+    md.validateLink = lambda url: True  # type: ignore[method-assign]  # the audit must see unsafe links
     md.normalizeLink = lambda url: url  # type: ignore[method-assign]
     md.core.ruler.enableOnly(["normalize", "block"])
     md.disable("reference")  # `[1]: https://...` is an entry here, not a definition to swallow
@@ -224,15 +224,15 @@ def parser() -> MarkdownIt:
 
 
 class _Scanner:
-    """Reads a block's inline content from one special character to the next; its spans are in offsets of its own."""
+    """Reads a block's inline content from one special character to the next; its spans are offsets of that content."""
 
     def __init__(self, content: str) -> None:
         self._spans: list[Span] = []
         self._content = content
-        self._open: list[Place] = []  # open brackets: where the construct begins, where its label does
-        self._spent = 0  # this many of them can be no links, because what they hold became one
-        self._code_until = -1  # where the last element of code ends
-        self._unclosed: set[str] = set()  # names of tags of code that nothing closes
+        self._open: list[Place] = []  # open brackets: the start of the construct and of its label
+        self._spent = 0  # this many of them cannot be links, because they contain a link
+        self._code_until = -1  # where the last HTML element of code ends
+        self._unclosed: set[str] = set()  # names of code tags that are never closed
 
     @cached_property
     def _state(self) -> StateInline:
@@ -250,12 +250,12 @@ class _Scanner:
         return self._spans
 
     def _by_library(self, rule: Callable[[StateInline, bool], bool], at: int) -> int:
-        """Where what the library's rule reads here ends; `at` if it reads nothing."""
+        """Where the match of the library's rule ends; `at` if it does not match here."""
         self._state.pos = at
         return self._state.pos if rule(self._state, True) else at
 
     def _found(self, kind: SpanKind, start: int, end: int) -> int:
-        """Add a span; in an element of code only what leads away is one, as readers of Markdown make it."""
+        """Add a span; within an element of code only if it is an autolink, as Markdown renders those there too."""
         if kind == "autolink" or start >= self._code_until:
             self._spans.append(Span(start, end, kind, target=(start + 1, end - 1)))
         return end
@@ -308,5 +308,5 @@ class _Scanner:
         group = "plain" if target["angle"] is None else "angle"
         self._spans.append(Span(start, target.end(), kind, (label, at), target.span(group)))
         if kind == "link":
-            self._spent = len(self._open)  # a link holds no other link
+            self._spent = len(self._open)  # links do not nest
         return target.end()

@@ -1,6 +1,6 @@
 """Finds inline citation marks (`[1]`, `[1-3]`, `[^1]`, `【1†L2】`, `¹`, `it is.1`) and tells them from other numbers.
 
-Numerals keep their style: a mark is written again as it was (`７`, `⑦`, `⁷`).
+Numerals keep their style when a mark is renumbered (`７`, `⑦`, `⁷`).
 """
 
 import re
@@ -14,16 +14,16 @@ from aiq.citations.markdown import Markdown, Place, Span
 from aiq.citations.urls import rules
 
 CIRCLED = "①-⑳㉑-㉟㊱-㊿❶-❿"
-"""The characters that are a number in a circle, as a range for a pattern."""
+"""Numbers in circles, for a pattern's character class."""
 RAISED = "⁰¹²³⁴-⁹"
-"""The raised digits, as a range for a pattern."""
+"""Superscript digits, for a pattern's character class."""
 _CIRCLE = re.compile(f"[{CIRCLED}]")
 _CIRCLES = [*map(chr, (*range(0x2460, 0x2474), *range(0x3251, 0x3260), *range(0x32B1, 0x32C0)))]
-"""From 1 to 50."""
+"""The circled numbers from 1 to 50, in order."""
 _STYLES = ("⁰¹²³⁴⁵⁶⁷⁸⁹", "０１２３４５６７８９")
 BLANK = r"[ \u00a0\u2002-\u200a\u202f\u3000]"
 DASHES = "-‐‑‒–—−－~～〜至到⁻"
-"""What is between the ends of a range, for a pattern's class: models like the hyphen that does not break."""
+"""What separates the ends of a range, for a pattern's character class: models like the non-breaking hyphen."""
 DASH = rf"{BLANK}?[{DASHES}]{BLANK}?"
 COMMA = (
     rf"(?:{BLANK}*[,，、;；・]{BLANK}*(?:\r?\n)?(?:and |& )?"
@@ -33,9 +33,9 @@ NAMES = (
     r"(?:sources?|references?|refs?\.?|citations?|cite|doc(?:ument)?s?|quellen?"
     r"|来源|來源|引用|(?:参考)?文献|(?:參考)?文獻|(?:参考)?资料|(?:參考)?資料|参考|參考|文档|出典|출처)"
 )
-"""What a citation or an entry may call itself in front of its number: `[Source 1]`, `来源1：`; any case."""
+"""The word that may precede the number of a citation or an entry: `[Source 1]`, `来源1：`; in any case."""
 LARGEST = 999
-"""A greater number is a year, unless a list has it."""
+"""A greater number is a year, unless a list contains it."""
 _WIDEST = 100
 _RANGE = re.compile(rf"\^?(\d+|[{CIRCLED}]|[{RAISED}]+)(?:{DASH}\^?(\d+|[{RAISED}]+))?")
 _DASH = re.compile(DASH)
@@ -57,7 +57,7 @@ _SUPERSCRIPT = re.compile(
     rf"<sup>[ ]?(?P<items>\d{{1,3}}(?:(?:{COMMA}|{DASH})\d{{1,3}})*)[ ]?</sup>",
     re.IGNORECASE,
 )
-# These begin with what they look for, and only then look back: nearly every place fails at once.
+# These look for the number first and only then behind it, so that nearly every position fails at once.
 _RAISED = re.compile(
     rf"(?=[{RAISED}])(?<=[^\W\d_]{{3}}|.[^\W\d_][.,;:!?'’”\"。，；：！？」）)]|..[。，；：！？」』）]|[\u3040-\u9fff\uac00-\ud7a3]{{3}})"
     rf"(?P<items>[{RAISED}]{{1,3}}(?:[,，⁻][{RAISED}]{{1,3}})*)",
@@ -74,7 +74,7 @@ _BARE_NUMBERS = re.compile(
 _ABBREVIATION = re.compile(r"\b(?:no|nos|fig|figs|vol|p|pp|v|vs|sec|eq|eqs|ch|art|tab|ver|op|ca)\.$", re.IGNORECASE)
 _NOWHERE = re.compile("(?!)")
 _ENOUGH = 5
-"""Numbers without brackets are citations only as a habit: this many at least, and hardly any other marks."""
+"""Numbers without brackets are citations only if there are at least this many, and hardly any other marks."""
 _NUMBER = r"\^?\d{1,4}"
 SEE = r"(?:see|cf\.|vgl\.|siehe|详见|詳見|参见|參見|见|見)"
 _PART = (
@@ -85,7 +85,7 @@ _OF_PART = (
     rf"\.?{BLANK}?(?:[.-]?[\d一二三四五六七八九十]"
     r"|(?<![a-z])(?:[a-z]{1,2}[.-]?\d|[ivxlcdm]{1,6}(?![a-z])|[a-z](?![a-z])))"
 )
-"""What a part has after its name: `Table S2`, `p. ix`, `第三节`; `[3, sections were cut]` is no citation of a part."""
+"""What follows the name of a part: `Table S2`, `p. ix`, `第三节`; `[3, sections were cut]` does not cite a part."""
 _PAGE = rf"(?:[,，;:：]{BLANK}?{_PART}|{BLANK}(?:pp?\.|第)){_OF_PART}[^\[\]【】\n]{{0,40}}"
 _MARK = re.compile(
     rf"(?P<open>\\?[\[【［〔])(?P<prefix>{BLANK}?(?:{SEE}{BLANK}?)?(?:{NAMES}{BLANK}?[:：.#]?{BLANK}?)?)"
@@ -109,16 +109,16 @@ _TAG_BEFORE = re.compile(
 )
 _LONGEST_TAG = 1000
 _FURTHEST = 40
-"""Characters before a bracket that say what it is."""
+"""The number of characters before a bracket that are examined."""
 
 
 def value(written: str) -> int:
-    """The number that decimal digits of any script, raised digits or one circled number mean."""
+    """The value of decimal digits of any script, superscript digits or one circled number."""
     return int(unicodedata.numeric(written) if len(written) == 1 else unicodedata.normalize("NFKC", written))
 
 
 def like(written: str, number: int) -> str:
-    """The number in the style of another one: circled (up to 50), raised, full-width, or with leading zeros."""
+    """The number in the style of `written`: circled (up to 50), superscript, full-width, or with leading zeros."""
     if _CIRCLE.match(written):
         return _CIRCLES[number - 1] if number <= len(_CIRCLES) else f"({number})"
     for digits in _STYLES:
@@ -129,7 +129,7 @@ def like(written: str, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An inline mark `start:end` that cites `numbers`; its items are at `items`, `form` says how it is written.
+    """An inline mark `start:end` that cites `numbers`, which are written at `items`; `form` says how it is written.
 
     A `numbered_link` leads to the URL at `url`.
     """
@@ -143,7 +143,7 @@ class Mark:
 
 
 def numbers_in(items: str) -> tuple[int, ...]:
-    """The numbers that a mark's items cite, ranges expanded; empty where a range is none."""
+    """The numbers that a mark's items cite, with ranges expanded; empty if a range is descending or too wide."""
     numbers: dict[int, None] = {}
     for first, last in _RANGE.findall(items):
         low = value(first)
@@ -172,7 +172,7 @@ def rewritten_items(items: str, numbers: Sequence[int]) -> str:
 
 
 def find_marks(markdown: Markdown, prose: str, body: Collection[Place], listed: Mapping[int, str]) -> tuple[Mark, ...]:
-    """The marks in these stretches, in order; `prose` is the text's, `listed` the numbers of its lists as written."""
+    """The marks in the body, in order; `prose` is that of the text, `listed` maps list numbers to their spelling."""
     links = {span.label[1]: span for span in markdown.spans if span.kind == "link"}
     bracketed = [mark for stretch in body for mark in _bracketed(prose, stretch, frozenset(listed))]
     found = [_in_tags(markdown.text, _linked(markdown.text, mark, links)) for mark in bracketed]
@@ -182,7 +182,7 @@ def find_marks(markdown: Markdown, prose: str, body: Collection[Place], listed: 
 
 
 def _bracketed(prose: str, stretch: Place, listed: frozenset[int]) -> list[Mark]:
-    """The marks in brackets; `[1]-[3]` is one that means `[1-3]`."""
+    """The marks in brackets; `[1]-[3]` is one mark, the same as `[1-3]`."""
     found: list[Mark] = []
     last = -1
     for match in _MARK.finditer(prose, *stretch):
@@ -201,7 +201,7 @@ def _bracketed(prose: str, stretch: Place, listed: frozenset[int]) -> list[Mark]
 def _is_citation(
     prose: str, match: re.Match[str], numbers: tuple[int, ...], listed: frozenset[int], *, after_mark: bool
 ) -> bool:
-    """Years, indices and intervals are in brackets too: see docs/citations.md for each rule."""
+    """Whether a bracket is a citation, not a year, an index or an interval: docs/citations.md explains each rule."""
     known = listed.issuperset(numbers)
     if not numbers or not all(0 < number <= LARGEST or number in listed for number in numbers):
         return False
@@ -221,10 +221,10 @@ def _is_citation(
 
 
 def _is_indexed(word: str) -> bool:
-    """Whether a bracket after this word is an index, and so are the brackets after that: `arr[0][1]`."""
+    """Whether a bracket after this word is an index, and so are further brackets: `arr[0][1]`."""
     if word.endswith("_"):
         word = word.strip("_")  # emphasis: `__So it is__[1]`
-    last = word.rpartition(".")[2]  # of `self.items`
+    last = word.rpartition(".")[2]  # `items` of `self.items`
     return "_" in word or last in rules().code_words or (len(word) == 1 and word.islower())
 
 
@@ -245,7 +245,7 @@ def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:
 
 
 def _in_tags(text: str, mark: Mark) -> Mark:
-    """The mark with the tags around it alone, so that they go with it: `<sup>[1]</sup>`, `<a href="url">[1]</a>`."""
+    """The mark widened by the tags that enclose only it: `<sup>[1]</sup>`, `<a href="url">[1]</a>`."""
     while opened := _TAG_BEFORE.search(text, max(0, mark.start - _LONGEST_TAG), mark.start):
         closing = f"</{opened[1].lower()}>"
         end = mark.end + len(closing)
@@ -258,9 +258,9 @@ def _in_tags(text: str, mark: Mark) -> Mark:
 
 
 def _linked(text: str, mark: Mark, links: Mapping[int, Span]) -> Mark:
-    """The mark with the link whose whole label it is, `[1](url)` or `[[1]](url)`; `links` are those by label's end.
+    """The mark widened to the link whose whole label it is, `[1](url)` or `[[1]](url)`; `links` are keyed by label end.
 
-    A link that leads into the report itself (`[1](#ref1)`) has no URL and no new form.
+    A link within the report (`[1](#ref1)`) gives it neither a URL nor another form.
     """
     span = links.get(mark.end) or links.get(mark.end - 1)
     if span is None or not 0 <= mark.start - span.start <= 1:
@@ -273,9 +273,9 @@ def _linked(text: str, mark: Mark, links: Mapping[int, Span]) -> Mark:
 def _unbracketed(
     text: str, prose: str, body: Collection[Place], listed: Mapping[int, str], bracketed: int
 ) -> list[Mark]:
-    """Marks without brackets in these stretches; `bracketed` is how many others there are.
+    """The marks without brackets in the body; `bracketed` is the number of marks with brackets.
 
-    Powers, units and enumerations look the same: each needs a number of the list, the bare ones also a habit.
+    Powers, units and enumerations look the same, so each number must be listed, and bare ones must be habitual.
     """
 
     def marks(form: MarkForm, pattern: re.Pattern[str], not_after: re.Pattern[str], source: str = prose) -> list[Mark]:
@@ -290,12 +290,12 @@ def _unbracketed(
                 found.append(Mark(start, match.end(), numbers, items, form))
         return found
 
-    # `如此①。`: an enumeration's number is before its item, a citation's after what is said
+    # `如此①。`: an enumeration's number precedes its item, a citation's number follows the statement
     circled = [mark for mark in marks("circled", _CIRCLED, _NOWHERE) if _CIRCLE.match(listed[mark.numbers[0]])]
     result = marks("superscript", _SUPERSCRIPT, _UNIT, source=text) + circled
     raised = marks("superscript", _RAISED, _POWER)
     if not bracketed or len(raised) >= max(_ENOUGH, 4 * bracketed):
         result += raised
-    # `So it is.1`: how reports look whose superscripts were lost
+    # `So it is.1`: a report that lost its superscripts
     bare = marks("bare_number", _BARE_NUMBERS, _ABBREVIATION)
     return result + bare if len(bare) >= max(_ENOUGH, 4 * (bracketed + len(result))) else result

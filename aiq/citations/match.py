@@ -1,6 +1,6 @@
 """Finds the source that a cited URL or document means: five levels, first hit wins, never a guess.
 
-A look-up reads no list of all sources, only those at one path.
+A look-up does not scan all sources, only those at one path.
 """
 
 import re
@@ -18,13 +18,13 @@ from aiq.core.reports import MatchLevel
 from aiq.core.sources import Source
 
 _LEAST_SEGMENTS = 2
-"""Segments that a parent's path must have: `/docs` is no parent of all that is below it."""
+"""The number of segments that a parent's path must have: `/docs` is not the parent of everything below it."""
 _WORD = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
-"""A letter or digit; ideographs and syllables are words of their own and belong to no identifier."""
+"""A letter or digit; ideographs and Hangul syllables are words of their own and not part of identifiers."""
 _MARK = r"(?:_|[^\w/?&=])"
 _WORDS = re.compile(r"[^\W_]+")
 _CUT_CODE = re.compile(r"(?:%[0-9A-Fa-f]?|[\ud800-\udfff]+)\Z")
-"""A percent-encoding that was cut in two; the parts that are no UTF-8 are lone surrogates."""
+"""A percent-encoding that was cut in two; bytes that are not UTF-8 appear as lone surrogates."""
 _AT_CUT = re.compile(rf"({_WORD}*)({_MARK}?)\x00({_WORD}*)({_MARK}?)({_WORD}*)")
 
 
@@ -33,11 +33,11 @@ def _only(urls: Sequence[ParsedUrl]) -> ParsedUrl | None:
 
 
 def completes_identifier(start: str, whole: str) -> bool:
-    """Whether `whole`, which begins with `start`, goes on with what is part of an identifier.
+    """Whether `whole`, which begins with `start`, continues an identifier that `start` cuts off.
 
-    That is so where the cut runs through a word with a digit (`/pull/1` and `/pull/112`, `4f2a` and
-    `4f2a91c`, `article` and `article12`), and where words with digits are on both sides of one mark
-    (`1706` and `1706.03762`, the groups of a UUID or a date).
+    That is so if the cut is within a word with a digit (`/pull/1` and `/pull/112`, `4f2a` and
+    `4f2a91c`, `article` and `article12`), or if words with digits are on both sides of one
+    punctuation mark (`1706` and `1706.03762`, the groups of a UUID or a date).
     """
     cut = _AT_CUT.search(f"{start[-200:]}\x00{whole[len(start) : len(start) + 200]}")
     before, mark, after, next_mark, beyond = cut.groups() if cut else ("",) * 5
@@ -49,9 +49,9 @@ def completes_identifier(start: str, whole: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A source found, at which level; `document` is the key as the report cites it.
+    """A source and the level at which it was found; `document` is the key as the report cites it.
 
-    `marked` says that the report itself showed the URL as cut off, with an ellipsis.
+    `marked` says that the report itself shows, with an ellipsis, that the URL is cut off.
     """
 
     source: Source
@@ -61,10 +61,10 @@ class Match:
 
 
 class SourceIndex:
-    """The sources of a run, made searchable; of two with the same URL the first counts.
+    """A searchable index of a run's sources; of two with the same URL the first counts.
 
-    `window`: pages that a cited page of a document may be away from a retrieved one. `hosts` tell what passes for one
-    of theirs.
+    `window`: how many pages a cited page of a document may be from a retrieved one. `hosts` recognise
+    the look-alikes of the sources' hosts.
     """
 
     def __init__(self, sources: Sequence[Source], window: int = 0) -> None:
@@ -84,7 +84,7 @@ class SourceIndex:
         self.hosts = KnownHosts({path[0] for path in self._paths})
 
     def match_url(self, text: str) -> Match | None:
-        """The source this URL means, or None where no level gives exactly one."""
+        """The source that this URL means, or None if no level gives exactly one."""
         if exact := self.match_exactly(text):
             return exact
         stub, url = without_ellipsis(text), parse_url(text)
@@ -103,7 +103,7 @@ class SourceIndex:
         return self._match(url if url and url.key in self._exact else None, "exact")
 
     def match_document(self, entry: str) -> Match | None:
-        """The document an entry names, where the pages agree by the index's rule."""
+        """The document that an entry names, provided that the pages agree within the index's `window`."""
         for key in named_documents(entry) if self._documents else ():
             if source := self._documents.find(key):
                 return Match(source, "document", key)
@@ -113,7 +113,7 @@ class SourceIndex:
         return None if url is None else Match(self._exact[url.key], level, marked=marked)
 
     def _cut_off(self, stub: str) -> ParsedUrl | None:
-        """Level 2, marked: the only source whose spelling starts with the stub and completes no identifier."""
+        """Level 2, marked: the only source whose spelling starts with the stub, unless it completes an identifier."""
         url = parse_url(stub)
         start = _CUT_CODE.sub("", url.spelling) if url and "%" in stub else url.spelling if url else ""
         if url is None or "/" not in start:
@@ -126,25 +126,25 @@ class SourceIndex:
         return None if found is None or completes_identifier(start, found.spelling) or _cuts_work(found, url) else found
 
     def _query_begun(self, url: ParsedUrl) -> ParsedUrl | None:
-        """Level 2, as written: the only source that goes on where the last parameter ends, as a reader would see it.
+        """Level 2, as written: the only source that continues after the URL's last parameter.
 
-        A single word is a value of its own: `?country=Niger` is not `?country=Nigeria`, nor a video's id another's.
+        A single word is a complete value: `?country=Niger` is not a cut-off `?country=Nigeria`; so is a video's id.
         """
         whole = len(url.query) == 1 and len(_WORDS.findall(url.query[0][1])) == 1
         found = self._cut_off(url.raw) if url.query and not whole and "#" not in url.raw else None
         return None if found is None or found.spelling == url.spelling else found
 
     def _match_continued(self, url: ParsedUrl) -> Match | None:
-        """Levels 2 (as written) and 3 (normalised): the only source that continues a whole-segment path."""
+        """Levels 2 (as written) and 3 (normalised): the only source whose path continues the URL's whole segments."""
         at = bisect_left(self._paths, url.path)
         below = (path for path in self._paths[at : at + 2] if path[: len(url.path)] == url.path)
-        # a query is a set: whole parameters may be any of a source's
+        # a query is a set: whole parameters may be any of a source's, which level 5 decides
         found = _only([longer for path in below for longer in self._at[path]]) if url.bare else None
         cut_off = found and len(found.segments) > len(url.segments) and found.raw.startswith(url.raw)
         return self._match(found, "truncation" if cut_off else "prefix")
 
     def _parent(self, url: ParsedUrl) -> ParsedUrl | None:
-        """Level 4: the nearest source above whose path has at least two segments; of several the one without query."""
+        """Level 4: the nearest source above, with at least two path segments; of several, the one without a query."""
         path = url.path
         for depth in self._depths:
             there = self._at.get(path[:depth], ()) if depth < len(path) else ()
@@ -153,10 +153,10 @@ class SourceIndex:
         return None
 
     def _with_parameters(self, url: ParsedUrl) -> ParsedUrl | None:
-        """Level 5: the only source at this path that has all parameters of the URL, and its route if it has one."""
+        """Level 5: the only source at this path that has all parameters of the URL, and its route if there is one."""
         rarest = min((self._having.get((url.path, one), ()) for one in url.query), key=len, default=())
         routed = (found for found in rarest if url.route in ("", found.route))
-        # a repeated parameter counts as often; the second one found decides
+        # a repeated parameter must occur as often; two candidates suffice to know that there is more than one
         return _only(list(islice((found for found in routed if Counter(url.query) <= Counter(found.query)), 2)))
 
 
@@ -167,4 +167,4 @@ def _cuts_work(source: ParsedUrl, stub: ParsedUrl) -> bool:
 
 
 NOTHING: Final = SourceIndex(())
-"""What an agent without tools has seen."""
+"""The index of an agent that has seen no sources."""

@@ -1,4 +1,4 @@
-"""The metrics of citations, from audits; the judge and `aiq audit` report the same."""
+"""The citation metrics of audits, as reported by both the judge and `aiq audit`."""
 
 from aiq.core.reports import Audit
 
@@ -9,10 +9,10 @@ REMOVED = "citations.removed"
 
 
 def ratios_of(*audits: Audit) -> dict[str, tuple[int, int]]:
-    """Numerator and denominator of both rates of a report, or of several together; empty where nothing counts.
+    """Numerator and denominator of both rates of a report, or of several together; empty if no citation counts.
 
-    Valid are citations that mean a source, at any level, of all but those that merely repeat another. Exact are, of the
-    same, those whose address or document is the source's own, or is cut off with an ellipsis.
+    Both are shares of all citations but those that merely repeat another. Valid are those that match a source at any
+    level. Exact are those whose address or document is the source's own, or is cut off with an ellipsis.
     """
     valid = [citation for audit in audits for citation in audit.valid_citations]
     removed = [citation for audit in audits for citation in audit.removed_citations]
@@ -24,9 +24,9 @@ def ratios_of(*audits: Audit) -> dict[str, tuple[int, int]]:
 
 
 def metrics_of(*audits: Audit, with_sources: bool = True) -> dict[str, float | int | None]:
-    """The metrics of a report, or of several together, under their names; None for one that cannot be had.
+    """The metrics of a report, or of several together, by name; None for one that cannot be computed.
 
-    Where no sources were known, nothing is said of validity.
+    Without sources, these are all but `citations.removed`.
     """
     ratios = ratios_of(*audits) if with_sources else {}
     kept = sum(len(audit.valid_citations) for audit in audits) if with_sources else None

@@ -1,7 +1,7 @@
-"""Reads a report: its reference lists with their URLs, its inline marks, the URLs of its body; knows no sources.
+"""Parses a report into reference lists with their URLs, inline marks and the body's URLs; sources play no part.
 
-Offsets are code points of the text as given. Fenced code that is none is read as prose: a fence around the
-report or its list, or one that is never closed and so holds the list.
+Offsets are code points of the text as given. A fence that does not hold code is read as prose: one around the
+report or its list, or one that is never closed and so contains the list.
 """
 
 import re
@@ -17,20 +17,20 @@ from aiq.citations.marks import Mark, find_marks
 from aiq.citations.references import ReferenceList, reference_lists
 
 _OF_PROSE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:(markdown|md)|text|txt|plaintext|plain)?[ \t]*", re.IGNORECASE)
-"""The opening of a fence that does not name a language of code; of one of Markdown its name."""
+"""The opening line of a fence that names no programming language; the group is `markdown` or `md`."""
 _BOLD_TITLE = re.compile(r"(\*\*|__)[^\n]{1,150}\1[ \t]*[:：]?")
 _WORD = re.compile(r"\w")
 _CONTENT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 _RULE: Final = re.compile(r"(?:\s*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*)+\Z")
-_TAIL: Final = 200  # characters at the end of the prose in which a rule above the list is looked for
+_TAIL: Final = 200  # how many characters at the end of the prose are searched for a rule above the list
 
 
 @dataclass(frozen=True)
 class ParsedReport:
     """A report in parts. `marks`, `body_urls` and `paragraphs` are outside the lists; all are in order.
 
-    `paragraphs` are where a citation could be: paragraphs, list items and the rows of a table
-    (as one), with words in them, each as `(start, end)` without its marker; no headings, no code.
+    `paragraphs` are the places where a citation could be: paragraphs, list items and the rows of a
+    table (as one) if they contain words, each as `(start, end)` without its marker; no headings or code.
     """
 
     text: str
@@ -44,16 +44,16 @@ class ParsedReport:
 
 @lru_cache(maxsize=32)  # verification and each judge read the same report
 def parse_report(text: str) -> ParsedReport:
-    """Read a report. Any text is one; a text without citations has none."""
+    """Parse a report. Any text is a report, even without citations."""
     given = text
-    if text.startswith("\ufeff"):  # a byte order mark means as much as an empty line; offsets count it
+    if text.startswith("\ufeff"):  # a byte order mark is read as an empty line, so that offsets stay
         text = f"\n{text[1:]}"
     markdown = read_markdown(text)
     lists = reference_lists(markdown)
     apart = _prose_in_fences(markdown, lists)
     if apart:
         markdown = read_markdown(text, apart)
-        lists = tuple(  # one whose title is above the fence takes the fence's end with it
+        lists = tuple(  # a list whose title is above the fence ends with the fence
             replace(found, end=apart[-1][1]) if found.start < apart[0][0] < found.end < apart[-1][1] else found
             for found in reference_lists(markdown)
         )
@@ -66,7 +66,7 @@ def parse_report(text: str) -> ParsedReport:
     body = gaps([(found.start, found.end) for found in lists], len(text))
     prose = markdown.prose()
     numbers = {entry.number: text[slice(*entry.number_span or (0, 0))] for entry in entries}
-    # after a fence that is never closed may be more of the code: `x = [7]` there is no dangling citation
+    # a fence that is never closed may be followed by more code: `x = [7]` there is not a dangling citation
     certain = apart[0][0] if len(apart) == 1 else len(text)
     marks = find_marks(markdown, prose, body, numbers)
     marks = tuple(mark for mark in marks if mark.start < certain or numbers.keys() >= {*mark.numbers})
@@ -83,7 +83,7 @@ def parse_report(text: str) -> ParsedReport:
 
 
 def _paragraphs(markdown: Markdown, prose: str, body: Sequence[Place]) -> Iterator[Place]:
-    """The paragraphs with words, as far as they lie in the body, without lines that are a title in bold."""
+    """The parts of paragraphs that are in the body and contain words, except lines that are a title in bold."""
     for start, end in markdown.paragraphs:
         for begin, stop in body[position(body, start) : position(body, end) + 1]:
             found = _CONTENT.search(markdown.text, max(start, begin), min(end, stop))
@@ -93,10 +93,10 @@ def _paragraphs(markdown: Markdown, prose: str, body: Sequence[Place]) -> Iterat
 
 
 def _prose_in_fences(markdown: Markdown, lists: Sequence[ReferenceList]) -> Sequence[Place]:
-    """Fenced "code" that is none: the first and last line of the fence; of one never closed, where code ends."""
+    """The first and last line of a fence that does not hold code, or where the code of an unclosed fence ends."""
     text, unclosed = markdown.text, markdown.unclosed
     swallowed = next((found.start for found in lists if unclosed and found.start > unclosed[0]), None)
-    if unclosed and swallowed is not None:  # code ends at the first blank line, if a list follows in it
+    if unclosed and swallowed is not None:  # code ends at the first blank line, if a list follows
         lines = markdown.lines[markdown.line_at(unclosed[0]) + 1 : markdown.line_at(swallowed) + 1]
         end = next((line[0] for line in lines if not text[slice(*line)].strip()), lines[-1][0])
         return [(end, end)]
@@ -105,15 +105,15 @@ def _prose_in_fences(markdown: Markdown, lists: Sequence[ReferenceList]) -> Sequ
     first = markdown.lines[markdown.line_at(markdown.fences[0][0])]
     opening = _OF_PROSE.fullmatch(text, *first)
     if unclosed and opening and opening[1]:
-        # the first code in a fence of Markdown seems to close it, so that its own end opens another
+        # code within a fence of Markdown seems to close that fence, so that its own end opens another
         return first, markdown.lines[markdown.line_at(unclosed[0])]
     return ()
 
 
 def _around_list(markdown: Markdown) -> Sequence[Place]:
-    """The first and last line of the closed fence that holds the list of a report which has none outside of code.
+    """The first and last line of the closed fence that holds the only list of a report.
 
-    It is most of the report (`Here it is: ...`), or it holds nothing but a numbered list, below the
+    The fence holds most of the report (`Here it is: ...`), or nothing but a numbered list, below the
     list's title or at the report's end. Any other list in code is an example.
     """
     text = markdown.text
@@ -145,7 +145,7 @@ def split_references(text: str) -> tuple[str, str]:
 
 
 def cut(text: str, replaced: Iterable[tuple[int, int, str]]) -> str:
-    """The text with each `start:end` replaced; a piece that overlaps an earlier one is passed over."""
+    """The text with each `start:end` replaced; a replacement that overlaps an earlier one is skipped."""
     pieces, at = [], 0
     for start, end, kept in sorted(replaced):
         if start >= at:
@@ -155,6 +155,6 @@ def cut(text: str, replaced: Iterable[tuple[int, int, str]]) -> str:
 
 
 def trimmed(text: str) -> str:
-    """Without blanks around it and without the rule that stood above the list."""
+    """The text without surrounding whitespace and without a final rule, which was above the list."""
     text = text.strip()
     return text[:-_TAIL] + _RULE.sub("", text[-_TAIL:], count=1)

@@ -1,6 +1,6 @@
-"""Which sentence cites what, and the passage of its source that shares most words with it: where to read first.
+"""Finds which sentence cites which source, and the passage of the source that shares most words with the sentence.
 
-Works on the text at its own offsets: each citation becomes a run of one sign of its own length (a pin).
+All offsets are those of the text as given: each citation is replaced by a run of one character, of its length (a pin).
 """
 
 import re
@@ -16,8 +16,8 @@ from aiq.citations.markdown import Place, masked
 from aiq.citations.parse import ParsedReport, cut, parse_report, trimmed
 from aiq.core.sources import Source
 
-_PIN: Final = "\ue000"  # in place of a citation
-_VOID: Final = "\ue001"  # in place of what is neither seen nor said
+_PIN: Final = "\ue000"  # replaces a citation
+_VOID: Final = "\ue001"  # replaces what is not part of the prose
 _PRIVATE: Final = str.maketrans({_PIN: "\ufffd", _VOID: "\ufffd"})
 _BRACKETED: Final = rf"[(（][ \t]?(?:(?i:source|sources|see|via|来源)[:： ]*)?(?:{_PIN}++[,，; ]*+)++[)）]"
 _PINS: Final = re.compile(f"[ \t]?(?:{_BRACKETED}|{_PIN}++)")
@@ -40,14 +40,14 @@ _FUNCTION_WORD: Final = re.compile(
 )
 _FUNCTION_SIGNS: Final = frozenset("的了是在和与及也而被把")
 _MOST_SENTENCES: Final = 3
-_WORTH_A_SENTENCE: Final = 1.2  # a further sentence must add a fifth to what is shared: reading it costs time
+_WORTH_A_SENTENCE: Final = 1.2  # a further sentence must add a fifth to the score, because it takes time to read
 
 
 @dataclass(frozen=True, slots=True)
 class CitedStatement:
     """A sentence, list item or table cell `start:end` of a report; `text` is without marks, URLs and emphasis.
 
-    `marks` and `body_urls` are positions in `ParsedReport.marks` and `ParsedReport.body_urls`; it has one at least.
+    `marks` and `body_urls` are positions in `ParsedReport.marks` and `ParsedReport.body_urls`, at least one in all.
     """
 
     start: int
@@ -59,7 +59,7 @@ class CitedStatement:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The stretch `start:end` of a source's text; `shared` are the places in `text` of the statement's words."""
+    """A passage `start:end` of a source's text; `shared` are the places in `text` of the statement's words."""
 
     start: int
     end: int
@@ -69,7 +69,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class CitedPassage:
-    """A statement, a source that it cites (by the entry of this number, or a URL), and the passage."""
+    """A statement, a source that it cites (by the number `entry`, or by a URL), and the closest passage, if any."""
 
     statement: CitedStatement
     source: Source
@@ -78,14 +78,14 @@ class CitedPassage:
 
 
 def cited_passages(audit: ReportAudit) -> tuple[CitedPassage, ...]:
-    """One row for each (statement, source) pair in order of the report; a pair once, each source read once."""
+    """One row for each (statement, source) pair, in the report's order; each source is read once."""
     read: dict[int, SourceSentences] = {}
     found: dict[Place, CitedPassage] = {}
     for statement in cited_statements(audit.report):
-        for worth, entry in _cited(audit, statement):
-            pair = statement.start, id(worth.match and worth.match.source)
-            if worth.match is not None and pair not in found:
-                source = worth.match.source
+        for finding, entry in _cited(audit, statement):
+            pair = statement.start, id(finding.match and finding.match.source)
+            if finding.match is not None and pair not in found:
+                source = finding.match.source
                 sentences = read.get(pair[1]) or read.setdefault(pair[1], SourceSentences(source.text))
                 found[pair] = CitedPassage(statement, source, entry, sentences.closest(statement.text))
     return tuple(found.values())
@@ -93,13 +93,13 @@ def cited_passages(audit: ReportAudit) -> tuple[CitedPassage, ...]:
 
 def _cited(audit: ReportAudit, statement: CitedStatement) -> Iterator[tuple[Finding, int | None]]:
     for mark in (audit.marks[number] for number in statement.marks):
-        for number, _, worth in audit.cited_by(mark):
-            yield worth, None if worth is mark.url else number
+        for number, _, finding in audit.cited_by(mark):
+            yield finding, None if finding is mark.url else number
     yield from ((audit.body_urls[number], None) for number in statement.body_urls)
 
 
 class SourceSentences:
-    """A source's text in sentences of at most 300 characters, and which of them hold which word."""
+    """A source's text in sentences of at most 300 characters, indexed by word."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -110,9 +110,9 @@ class SourceSentences:
                 self._holders.setdefault(word, []).append(number)
 
     def closest(self, statement: str) -> Passage | None:
-        """The one to three sentences that share most with a statement; words that few sentences hold weigh more."""
+        """The one to three sentences that share most with a statement; words that occur in few sentences weigh more."""
         shared: dict[int, dict[str, float]] = {}
-        wanted = dict.fromkeys(word for word, _, _ in _words(statement[:4_000]))  # no sentence is longer
+        wanted = dict.fromkeys(word for word, _, _ in _words(statement[:4_000]))  # hardly any sentence is longer
         for word in wanted:
             for number in (holders := self._holders.get(word, [])):
                 shared.setdefault(number, {})[word] = log((len(self._places) + 1) / len(holders))
@@ -130,13 +130,13 @@ class SourceSentences:
         begin = self._text.index(text, begin)
         places: list[Place] = []
         for word, at, stop in _words(text):
-            if word in wanted:  # pairs of signs overlap
+            if word in wanted:  # pairs of characters overlap
                 places.append((places.pop()[0] if places and at < places[-1][1] else at, stop))
         return Passage(begin, begin + len(text), text, tuple(places))
 
 
 def _words(text: str) -> Iterator[tuple[str, int, int]]:
-    """Each word as it is compared, with its place: without case, accents and plural; Chinese as pairs of signs."""
+    """Each word as compared (without case, accents and plural; Chinese as pairs of characters), with its place."""
     for match in _WORD.finditer(text):
         start, end = match.span()
         if match["cjk"]:
@@ -171,7 +171,7 @@ def without_citations(text: str) -> str:
 
 
 def _hidden(report: ParsedReport) -> tuple[list[Place], list[Place]]:
-    """Where citations are, and what is neither seen nor said: lists, and the syntax of a link around its label."""
+    """The places of citations, and of what is not prose: reference lists, and the syntax of a link around its label."""
     pins = [(mark.start, mark.end) for mark in report.marks]
     voids = [(found.start, found.end) for found in report.lists]
     for use in report.body_urls:
@@ -183,14 +183,14 @@ def _hidden(report: ParsedReport) -> tuple[list[Place], list[Place]]:
 
 
 def _without_pins(pinned: str) -> str:
-    """The text without pins, the brackets that held nothing else, the blank before them, and the voids."""
+    """The text without pins, brackets that hold nothing else, the blanks before them, and voids."""
     return _PINS.sub("", pinned).replace(_VOID, "")
 
 
 def _statements(pinned: str) -> Iterator[tuple[int, int, str]]:
-    """Sentences with their places; lines end sentences, pins after a full stop belong to its sentence.
+    """Sentences with their places. A line's end is a sentence's end; pins after a full stop belong to its sentence.
 
-    A table's cell is a statement of its own: "row's name, column's heading: cell".
+    Each cell of a table is a statement of its own: "row's name, column's heading: cell".
     """
     heads: list[str] = []
     start = 0
@@ -222,5 +222,5 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Place]:
 
 
 def _plain(sentence: str) -> str:
-    """A sentence without pins, list and heading marks and emphasis."""
+    """A sentence without pins, list and heading markers and emphasis."""
     return " ".join(_DECORATION.sub("", _LEAD.sub("", _without_pins(sentence))).split())

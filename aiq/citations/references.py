@@ -1,6 +1,6 @@
-"""Finds a report's reference lists: under which title, with which entries, and where each ends.
+"""Finds a report's reference lists: the title of each, its entries, and where it ends.
 
-Works on lines, because models write lists that Markdown sees as one paragraph.
+Works on lines, because models write lists that Markdown parses as one paragraph.
 """
 
 import re
@@ -15,16 +15,16 @@ from aiq.citations.markdown import Markdown
 _CITES = re.compile(r"[\[【]\^?\d")
 _COLON = re.compile(r"[^:：]{0,39}(?=[:：])")
 _FIRST_ENTRY_WITHIN = 8
-"""Lines to look ahead from a title to the first entry."""
+"""The number of lines below a title in which the first entry is looked for."""
 _INTRODUCTION = 3
-"""Lines of text that may be between a heading and the first entry."""
+"""The number of lines of text that may be between a heading and the first entry."""
 _FAR = 6
-"""Lines to look ahead for the next entry."""
+"""The number of lines in which the next entry is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceList:
-    """A list `start:end` from its title (without one, its first entry) to its last entry."""
+    """A list `start:end` from its title (or its first entry, if there is no title) to its last entry."""
 
     start: int
     end: int
@@ -32,14 +32,14 @@ class ReferenceList:
 
 
 _Read = tuple[int, Sequence[Entry]] | None
-"""The last line read, and the entries found."""
+"""The number of the last line read, and the entries found; None if no list begins here."""
 
 
 def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
-    """Every list under a title and every run of footnotes; without any, a list in its title's line or without title.
+    """Every list under a title and every run of footnotes; else a list in its title's line, else one without title.
 
-    A list that names nothing to look up (a bibliography in prose) counts only if no other does,
-    a list without numbers only if none has them.
+    A list that names nothing to look up (a bibliography in prose) counts only if no list does, and a
+    list without numbers only if no list has numbers.
     """
     lines = _lines_of(markdown)
     titled = list(_lists(lines, _below_title))
@@ -72,15 +72,15 @@ def _lists(lines: Sequence[Line], read: Callable[[Line], _Read]) -> Iterator[Ref
 
 
 def _below_title(line: Line) -> _Read:
-    """The list that a title in this line opens; no entries if it opens none."""
+    """The list that a title in this line opens, if any."""
     if not line.title or not (first := _first_entry(line)):
         return None
-    last, entries = _Follower(first[1], line.level or 0).read(first[0])
+    last, entries = _ListReader(first[1], line.level or 0).read(first[0])
     return (last, entries) if line.title == "strong" or any(e.names_target for e in entries) else None
 
 
 def _footnotes(line: Line, taken: Sequence[ReferenceList]) -> _Read:
-    """A run of `[^1]: ...` or `[1]: https://...`, wherever it is outside the lists found."""
+    """A run of `[^1]: ...` or `[1]: https://...` anywhere outside the lists already found (`taken`)."""
 
     def is_defined(entry: Entry) -> bool:
         return line.text[entry.body - 1] in ":："
@@ -91,12 +91,12 @@ def _footnotes(line: Line, taken: Sequence[ReferenceList]) -> _Read:
     before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
     if before >= 0 and line.start < taken[before].end:
         return None
-    last, entries = _Follower("bracket").read(line)
+    last, entries = _ListReader("bracket").read(line)
     return last, list(takewhile(is_defined, entries))
 
 
 def _after_colon(line: Line) -> _Read:
-    """`Sources: [1] Title - URL`, where the first entry is in the title's line, with a number."""
+    """A list like `Sources: [1] Title - URL`, whose first entry is in the title's line and has a number."""
     colon = None if line.fenced else _COLON.match(line.text, line.start, line.end)
     if colon is None or title_strength(colon[0]) != "strong" or not line.names_target:
         return None
@@ -104,13 +104,13 @@ def _after_colon(line: Line) -> _Read:
     rest = replace(line, start=start, level=None, _begun={})
     first = rest.first_form()
     numbered = first and first.number_span and first.family != "spaced"
-    return _Follower(first.family).read(rest) if first and numbered else None
+    return _ListReader(first.family).read(rest) if first and numbered else None
 
 
 def _headless(lines: Sequence[Line]) -> Iterator[ReferenceList]:
-    """The run of `[1] Title - URL` lines that ends a report: each an entry with a target, numbered upwards."""
+    """The run of `[1] Title - URL` lines at a report's end: each an entry with a target, in ascending order."""
     run = list(takewhile(_is_listed, (line for line in reversed(lines) if line.bare)))
-    _, entries = _Follower("bracket").read(run[-1]) if run else (-1, ())
+    _, entries = _ListReader("bracket").read(run[-1]) if run else (-1, ())
     if len(entries) > 1 and all(one.number < other.number for one, other in pairwise(entries)):
         yield ReferenceList(run[-1].start, entries[-1].end, tuple(entries))
 
@@ -121,13 +121,13 @@ def _is_listed(line: Line) -> bool:
 
 
 def _first_entry(title: Line) -> tuple[Line, Family] | None:
-    """Line and form of the first entry below a title: at once, or below a heading's introduction."""
+    """Line and form of the first entry below a title, or below the introduction that follows a heading."""
     strong = title.title == "strong"
     formal = title.level is not None or title.is_label or "<" in title.words
     introduction = 0
     for line in title.below(_FIRST_ENTRY_WITHIN):
         if line.number == title.number + 1 and not line.words.strip(" \t=-"):
-            continue  # underlines the title
+            continue  # the title's underline
         if line.ends_list:
             return None
         family = _family(line, strong=strong, formal=formal)
@@ -141,7 +141,7 @@ def _first_entry(title: Line) -> tuple[Line, Family] | None:
 
 
 def _family(line: Line, *, strong: bool, formal: bool) -> Family | None:
-    """The form in which an entry begins here; forms without brackets or points must name a target at once."""
+    """The form of the entry that begins here; forms without brackets or dots must name a target soon."""
     start = line.first_form()
     if start and start.family != "plain":
         sure = start.family in ("table", "bracket", "ordered", "circled")
@@ -151,8 +151,8 @@ def _family(line: Line, *, strong: bool, formal: bool) -> Family | None:
 
 
 @dataclass
-class _Follower:
-    """A list as far as it has been read; asked line by line whether it goes on.
+class _ListReader:
+    """A list as far as it has been read, which decides line by line whether it continues.
 
     `level` is that of the heading above, 0 for another title; None (no title) allows no text between entries.
     """
@@ -164,7 +164,7 @@ class _Follower:
     indent: int = 0
 
     def read(self, line: Line) -> tuple[int, Sequence[Entry]]:
-        """Entries from this line on; bullets, and lists that say `1.` throughout, count by position."""
+        """The last line and the entries from this line on; bullets, and lists that repeat `1.`, count by position."""
         while not line.bare or self._takes(line):
             if line.number + 1 == len(line.lines):
                 break
@@ -175,7 +175,7 @@ class _Follower:
         return self.last, self.entries
 
     def _takes(self, line: Line) -> bool:
-        """Whether this line belongs to the list; if so it is added."""
+        """Add this line if it belongs to the list, and return whether it does."""
         start = None if line.fenced else line.begin(self.family)
         if start and self._begins_entry(start, line):
             self.indent = self.indent if self.entries else line.indent
@@ -191,9 +191,9 @@ class _Follower:
         return True
 
     def _begins_entry(self, start: Entry, line: Line) -> bool:
-        """Items of a list within an entry are none; lines without a mark are entries if they name a target.
+        """Whether an entry begins here: not at items nested in an entry, nor at unmarked lines that name no target.
 
-        Numbers that start again after a blank belong to another list: `1. Method one` after the sources.
+        Numbers that start again after a blank line belong to another list: `1. Method one` after the sources.
         """
         if not self.entries:
             return True
@@ -207,7 +207,7 @@ class _Follower:
         return self.family != "spaced" and (adjacent or line.target_near(self.family))
 
     def _entries_in(self, start: Entry, line: Line) -> list[Entry]:
-        """The entries of a line; a number in it that the next entry's line has again was only cited."""
+        """The entries of a line; a number in it with which the next entry's line begins is only cited."""
         found = line.entries(start)
         following = (below.begin(self.family) for below in line.below(_FAR) if len(found) > 1)
         after = next((below.number for below in following if below is not None), 0)
@@ -215,7 +215,7 @@ class _Follower:
         return [*found[: again - 1], replace(found[again - 1], end=line.end)] if after else found
 
     def _continues(self, line: Line) -> bool:
-        """Whether a line that starts no entry is more of the one above it."""
+        """Whether a line that starts no entry continues the entry above."""
         if line.parts_lists:
             return False
         indented = line.words.startswith(("  ", "\t"))
@@ -227,14 +227,14 @@ class _Follower:
         return line.names_target and (indented or line.goes_on)
 
     def _is_remark(self, line: Line) -> bool:
-        """Whether this is a remark between two entries: the one with the next number follows soon."""
+        """Whether this is a remark between two entries, because the entry with the next number follows soon."""
         if self.family in UNNUMBERED or self.level is None or line.parts_lists or _CITES.search(line.words):
             return False
         following = self._next_entry(line)
         return following is not None and following.number == self.entries[-1].number + 1
 
     def _labels_more(self, line: Line) -> bool:
-        """Whether a line parts the list or names a further part of it, because entries go on below it."""
+        """Whether a line is a rule within the list or the label of a further part, because entries continue below."""
         deeper = 0 < (self.level or 0) < (line.level or 0)
         label = (deeper if line.level else line.is_label) and not line.ends_list
         following = self._next_entry(line) if line.is_rule or label else None
@@ -244,7 +244,7 @@ class _Follower:
         return step == 1 if line.is_rule else step > 0 or not following.number_span
 
     def _next_entry(self, line: Line) -> Entry | None:
-        """The entry with a target that begins in one of the next lines, below nothing that ends the list."""
+        """The entry with a target that begins in one of the next lines, unless the list ends before."""
         for below in line.below(_FAR):
             if start := below.begin(self.family):
                 return start if below.target_near(self.family) else None

@@ -1,4 +1,4 @@
-"""The sources of one (sample, epoch), in the order of their calls, not of arrival, and kept apart by kind."""
+"""The sources of one (sample, epoch) by kind, in the order of the calls, not of arrival."""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,32 +10,32 @@ from aiq.citations.urls import parse_url
 from aiq.core.sources import CallPath, Source, SourceKind
 
 Identity = tuple[object, ...]
-_STRENGTH: dict[SourceKind, int] = {"retrieved": 0, "mentioned": 1, "echoed": 2}
+_RANK: dict[SourceKind, int] = {"retrieved": 0, "mentioned": 1, "echoed": 2}
 _Seen = tuple[int, CallPath, str, Source]
-"""How strong, where, as what, and the source: the order in which what was seen of one thing counts."""
+"""The rank of the kind, the call, the address, and the source; sightings of one source count in this order."""
 _FIRST = itemgetter(0, 1, 2)
 
 
 class SourceRegistry:
-    """Remembers what tools declared as retrieved, and what else was seen; implements the core's `Registry`.
+    """Remembers what tools declare as retrieved, and what else was seen; implements the core's `Registry`.
 
-    A URL in two spellings is one source, as is a document key with the same page. The first
-    retrieval by order gives its URL, title and call; the text is the longest that any call brought
-    (a search gives a snippet, a later fetch the page), the relevance the greatest: to the query that it fits best.
+    Two spellings of a URL are one source, and so are document keys with the same page. The first
+    retrieval by order determines URL, title and call; the text is the longest of any call (a search
+    returns a snippet, a later fetch the page), and the relevance is the highest for any query.
     """
 
     def __init__(self) -> None:
         self._seen: dict[Identity, list[_Seen]] = {}
-        self._echoes: set[tuple[Identity, str]] = set()  # what a call was asked with: (identity, call id)
+        self._echoes: set[tuple[Identity, str]] = set()  # URLs in the arguments of calls: (identity, call id)
 
     def add(self, source: Source, order: CallPath) -> None:
-        """Remember a source; one with neither URL nor citation key is nothing that can be cited."""
+        """Remember a source, unless it has neither URL nor citation key and so cannot be cited."""
         key = identity(source)
         if key is not None:
-            self._seen.setdefault(key, []).append((_STRENGTH[source.kind], order, source.address, source))
+            self._seen.setdefault(key, []).append((_RANK[source.kind], order, source.address, source))
 
     def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
-        """Remember the URLs of a text. What a call was asked with and gives back is still an echo."""
+        """Remember the URLs of a text. A URL in a call's result that was in its arguments is still only an echo."""
         for url in dict.fromkeys(addresses(text)):
             source = Source(url=url, kind=kind, call_id=call_id, tool=tool)
             asked = (identity(source) or (), call_id)
@@ -46,17 +46,17 @@ class SourceRegistry:
             self.add(source, order)
 
     def all(self) -> tuple[Source, ...]:
-        """Every retrieved source once, by order: what verifies."""
+        """Every retrieved source once, by order: the sources that verify citations by default."""
         return tuple(source for source in self.known() if source.kind == "retrieved")
 
     def known(self) -> tuple[Source, ...]:
-        """Everything seen, of every kind, once: retrieved sources first, each kind by order."""
+        """Every source seen, of any kind, once: retrieved ones first, each kind by order."""
         groups = [sorted(group, key=_FIRST) for group in self._seen.values()]
-        return tuple(map(_one, sorted(groups, key=lambda group: _FIRST(group[0]))))
+        return tuple(map(_merged, sorted(groups, key=lambda group: _FIRST(group[0]))))
 
 
 def identity(source: Source) -> Identity | None:
-    """What makes two sources the same: the URL's key, or the document's name and page."""
+    """A key that is equal for equal sources: the URL's key, or the document's name and page."""
     if source.url:
         url = parse_url(source.url)
         return ("url", url.key) if url else ("raw", source.url)
@@ -66,13 +66,13 @@ def identity(source: Source) -> Identity | None:
 
 
 def worth_keeping(sources: Sequence[Source], report: str) -> tuple[Source, ...]:
-    """The retrieved sources, and of the others (there may be thousands) those whose URL the report names."""
+    """The retrieved sources, and those of the others (there may be thousands) whose URL the report contains."""
     named = {identity(Source(url=url)) for url in addresses(report)}
     return tuple(source for source in sources if source.kind == "retrieved" or identity(source) in named)
 
 
-def _one(group: Sequence[_Seen]) -> Source:
-    """One source of all that was seen of it, in order; a weaker kind adds nothing to a stronger one."""
+def _merged(group: Sequence[_Seen]) -> Source:
+    """Merge the sightings of one source, which are in order; a weaker kind adds nothing to a stronger one."""
     sources = [source for strength, _, _, source in group if strength == group[0][0]]
     text = max((source.text for source in sources), key=len)
     digest = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16] if text else ""

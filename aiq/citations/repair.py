@@ -1,4 +1,4 @@
-"""Turns an audit into edits, each with its rule: what is not valid goes, numbers close up, the rest stays."""
+"""Turns an audit into edits, each with its rule: they remove what is not valid and renumber the rest, nothing else."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,25 +16,25 @@ from aiq.citations.urls import parse_url, writable
 
 _EMPHASIS = ("**", "__")
 _AROUND = ("()", "（）", "[]", "【】", "``", "<>", "“”", *_EMPHASIS)
-"""Brackets and emphasis that go with all that they hold."""
+"""Brackets and emphasis that are removed with their whole content."""
 _NAMED = re.compile(rf"(?<=[(（])(?:{SEE}{BLANK}?)?(?:{NAMES}{BLANK}?)?[:：]?\Z", re.IGNORECASE)
-"""What goes with a mark that is alone with it in brackets: `(source: [1])`."""
+"""What is removed with a mark that is alone with it in brackets: `(source: [1])`."""
 _FIRST_CJK = "\u2e80"
 _CLOSING = frozenset(".,;:!?)]}>»”’。，；：！？、）】》」』")
 _SIGN = "\u2421"
-"""Stays where a removal would join the text around it to a mark that nobody wrote: `[1 [9]]` becomes `[1 ␡]`."""
+"""Replaces a removal that would join the text around it into a mark that nobody wrote: `[1 [9]]` becomes `[1 ␡]`."""
 _LIKE_A_MARK = re.compile(
     rf"[\[【［〔][^\d\n\]】］〕]{{0,12}}\d[{DASHES}^\d\s,，、;；・和与與及]*(?:†[^\[\]【】\n]{{0,80}})?[\]】］〕]"
-)  # the dashes first: after another sign the hyphen would make a range of it
+)  # the dashes come first: after another character, the hyphen would make a range
 _BESIDE = re.compile(rf"{COMMA}|[ \t]*+")
-"""Between marks side by side."""
+"""What may be between marks side by side."""
 _OF_SENTENCE = re.compile(r"[A-Za-z，；]")
-"""What between two marks belongs to the sentence where that goes on after them."""
-_GOES_ON = re.compile(r"[ \t]*+[^\W_]")
+"""What, between two marks, belongs to the sentence if the sentence continues after them."""
+_CONTINUES = re.compile(r"[ \t]*+[^\W_]")
 _BLANK = re.compile(r"[ \t>\r\n]*+")
-"""Between entries, in a quotation too."""
+"""What may be between entries, in a quotation too."""
 _WINDOW = 200
-"""Characters beside a place that are looked at."""
+"""The number of characters beside a place that are examined."""
 _BLANK_REST = re.compile(r"\s*+\Z")
 
 
@@ -49,12 +49,12 @@ class Edit:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with these edits, which must be in order and apart from each other."""
+    """The text with these edits, which must be in order and must not overlap."""
     return cut(text, ((edit.start, edit.end, edit.replacement) for edit in edits))
 
 
 def new_numbers(audit: ReportAudit) -> dict[int, int]:
-    """Position of an entry -> its number in the verified report; a repetition has the number of the first."""
+    """Position of an entry -> its number in the verified report; a duplicate has the number of the first."""
     entries = audit.entries
     kept = [position for position, finding in enumerate(entries) if finding.kept]
     kept.sort(key=lambda position: (entries[position].entry.section, entries[position].entry.number))
@@ -64,9 +64,9 @@ def new_numbers(audit: ReportAudit) -> dict[int, int]:
 
 
 def repair(audit: ReportAudit, numbers: Mapping[int, int]) -> tuple[Edit, ...]:
-    """The edits that make the verified report, in order and apart from each other; `numbers` are its `new_numbers`.
+    """The edits that make the verified report, in order and without overlap; `numbers` are its `new_numbers`.
 
-    What goes out of running text is decided at once, so that neighbours take with them what is left around them all.
+    All removals from running text are decided together, so that adjacent ones also remove what is left around them.
     """
     if not (audit.marks or audit.entries or audit.body_urls):
         return ()
@@ -79,7 +79,7 @@ def repair(audit: ReportAudit, numbers: Mapping[int, int]) -> tuple[Edit, ...]:
 
 
 class _Repairer:
-    """Collects the edits of one report, some of which may overlap; `removals` are those out of running text."""
+    """Collects the edits of one report, some of which may overlap; `removals` are those from running text."""
 
     def __init__(self, audit: ReportAudit, numbers: Mapping[int, int]) -> None:
         self.edits: list[Edit] = []
@@ -90,7 +90,7 @@ class _Repairer:
         marks = [finding.mark for finding in audit.marks]
         beside = (_beside(self._text, one, other) for one, other in pairwise(marks))
         self._beside = [False, *beside, False]
-        """Whether a mark cites together with the one before it."""
+        """For each mark, whether it cites together with the one before it."""
 
     def _edit(self, place: Place, replacement: str, rule: str | None) -> None:
         self.edits.append(Edit(*place, replacement, rule or ""))
@@ -109,17 +109,17 @@ class _Repairer:
         self._remove_marks([not shown for shown in wanted] + [False])
 
     def _wanted(self) -> Iterator[tuple[int, ...]]:
-        """What each mark shows in the verified report; nothing if it goes. `[1][3]` becomes `[1]` if 3 repeats 1.
+        """The numbers of each mark in the verified report, none if it goes. `[1][3]` becomes `[1]` if 3 repeats 1.
 
-        A link shows the number of its source in the list, whatever it says itself (`[7](url)`), else that of its
-        entry, else one after those of the list, the same for all links to one source.
+        A link shows its source's number in the list, whatever number it has itself (`[7](url)`), else that of its
+        entry, else a number after those of the list, the same for all links to one source.
         """
         numbers, entries = self._numbers, self._audit.entries
         matched = ((entries[p].match, number) for p, number in numbers.items())
         listed: dict[object, int] = {id(match.source): number for match, number in matched if match}
         unlisted: dict[object, int] = {}
-        seen: set[int] = set()  # numbers that the marks beside this one show
-        written: set[int] = set()  # and those that they have in the report as given
+        seen: set[int] = set()  # numbers that the marks beside this one will show
+        written: set[int] = set()  # numbers that they have in the report as given
         for finding, beside in zip(self._audit.marks, self._beside, strict=False):
             mark, url = finding.mark, finding.url
             if not beside:
@@ -132,16 +132,16 @@ class _Repairer:
                 elif not shown:
                     free = len(set(numbers.values())) + len(unlisted) + 1
                     shown = (unlisted.setdefault(source, free),) if entries else mark.numbers
-            if written.isdisjoint(mark.numbers):  # what is written twice stays twice
+            if written.isdisjoint(mark.numbers):  # a number that the report itself repeats stays repeated
                 shown = tuple(n for n in shown if n not in seen or n in mark.numbers)
             yield shown
             seen.update(shown)
             written.update(mark.numbers)
 
     def _remove_marks(self, gone: Sequence[bool]) -> None:
-        """Marks go with what separates them from the one beside them: `[1], [2]` becomes `[1]`."""
+        """Remove marks together with what separates them from the mark beside them: `[1], [2]` becomes `[1]`."""
         marks = [finding.mark for finding in self._audit.marks]
-        follows = False  # whether a mark beside them, before them, stays
+        follows = False  # whether the mark beside these, before them, stays
         for i, mark in enumerate(marks):
             if not gone[i]:
                 continue
@@ -157,7 +157,7 @@ class _Repairer:
             self._remove(start, end, self._reason(self._audit.marks[i]))
 
     def _reason(self, finding: MarkFinding) -> str | None:
-        """Why a mark goes: what is wrong with its entry, that it has none, or that a mark beside it shows it."""
+        """Why a mark is removed: its entry's reason, or `dangling`, or that a mark beside it cites the same."""
         if finding.url is not None and not finding.url.kept:
             return finding.url.reason
         entries = [self._audit.entries[p] for p in finding.entries if p is not None]
@@ -165,7 +165,7 @@ class _Repairer:
         return next((entry.reason for entry in entries if not entry.kept), kept)
 
     def _link(self, finding: MarkFinding) -> None:
-        """`[1](url)`: the URL becomes that of its source, else of the entry's source; without any the link goes."""
+        """Change the URL of `[1](url)` to that of its source, else of the entry's source; without either, unlink it."""
         url = finding.url
         if url is None or url.outcome is None:
             return
@@ -173,7 +173,7 @@ class _Repairer:
         match = next((match for match in matches if match and match.source.url), None)
         if match is None and not url.kept:
             start, end = url.use.url_start, url.use.url_end
-            if start > finding.mark.items[1]:  # of `<a href="url">[1]</a>` the tag stays
+            if start > finding.mark.items[1]:  # the tag of `<a href="url">[1]</a>` stays
                 start = self._text.rindex("]", finding.mark.items[1], start) + 1
                 end = self._text.rindex(")", end, finding.mark.end) + 1
             self._edit((start, end), "", url.reason)
@@ -181,28 +181,28 @@ class _Repairer:
             self._rewrite(url.use, match)
 
     def url(self, url: UrlFinding, *, listed: bool) -> None:
-        """Among entries a URL becomes its source's, or goes; in the body only what is cut off or unsafe."""
+        """In an entry, replace a URL by its source's or remove it; in the body, only if it is cut off or unsafe."""
         if url.match is not None and (listed or url.match.level == "truncation"):
             self._rewrite(url.use, url.match)
         elif url.unsafe or (listed and not url.kept):
             self._unlink(url.use, url.reason)
 
     def _unlink(self, use: UrlUse, rule: str | None) -> None:
-        """Take a URL out; of a link or an image the words stay, unless they are the URL again."""
+        """Remove a URL; the label of a link or an image stays, unless it is a URL itself."""
         label = unescape(self._text[slice(*use.label)]).strip()
         if use.form == "attribute":
             self._edit((use.start, use.end), "", rule)
         elif use.form in ("link", "image") and label and not scheme_of(label):
             before = self._text[max(0, use.start - _WINDOW) : use.start]
             glued = before.split()[-1] if before and not before[-1].isspace() else ""
-            lengthens = "/" in glued or ":" in glued  # an address right before the words
+            lengthens = "/" in glued or ":" in glued  # an address directly before the label
             self._edit((use.start, use.label[0]), " " if lengthens else "", rule)
             self._edit((use.label[1], use.end), "", rule)
         else:
             self._remove(use.start, use.end, rule)
 
     def _rewrite(self, use: UrlUse, match: Match) -> None:
-        """Put the tool's URL in place of the report's, and of a link's words if they are a URL too."""
+        """Replace the report's URL by the tool's, and a link's label too if it is another URL."""
         if not match.source.url:
             return
         written = writable(match.source.url)
@@ -213,7 +213,7 @@ class _Repairer:
             self._edit(use.label, written, "rewritten_url")
 
     def lists(self) -> None:
-        """Entries that stay get their number and their sources' URLs; a list without any goes."""
+        """Give the entries that stay their numbers and their sources' URLs; remove the others, and emptied lists."""
         for section, group in groupby(enumerate(self._audit.entries), key=lambda item: item[1].entry.section):
             findings = dict(group)
             kept = [position for position, finding in findings.items() if finding.kept]
@@ -230,7 +230,7 @@ class _Repairer:
                     self.url(url, listed=True)
 
     def _remove_entries(self, findings: Sequence[EntryFinding]) -> None:
-        """Remove entries with the gap to the next one; after the last that stays, with the gap before."""
+        """Remove entries with the gap after them; those after the last that stays, with the gap before."""
         last_kept = max(i for i, finding in enumerate(findings) if finding.kept)
         for i, finding in enumerate(findings):
             start, end = finding.entry.start, finding.entry.end
@@ -246,7 +246,7 @@ class _Repairer:
             self._edit((start, end), "", finding.reason)
 
     def _remove_list(self, section: int, rule: str | None) -> None:
-        """A list without a valid entry goes with its heading, and the blank lines that would be left."""
+        """Remove a list without a valid entry, with its heading and the blank lines that would be left."""
         text, found = self._text, self._audit.report.lists[section]
         start, end = found.start, found.end
         if _BLANK_REST.match(text, end):
@@ -259,14 +259,14 @@ class _Repairer:
 
 
 def _beside(text: str, one: Mark, other: Mark) -> bool:
-    """Whether these marks cite together; in `fell [1], and [2] says` and `下降[1]，[2]指出` they do not."""
+    """Whether two marks cite together; in `fell [1], and [2] says` and `下降[1]，[2]指出` they do not."""
     if not _BESIDE.fullmatch(text, one.end, other.start):
         return False
-    return not (_OF_SENTENCE.search(text, one.end, other.start) and _GOES_ON.match(text, other.end))
+    return not (_OF_SENTENCE.search(text, one.end, other.start) and _CONTINUES.match(text, other.end))
 
 
 def _widened(text: str, removals: list[Edit]) -> list[Edit]:
-    """Removals out of running text; those that touch take together the blank or the brackets that would be left."""
+    """The removals from running text, widened so that those that touch leave no stray blanks or brackets behind."""
     removals.sort(key=lambda edit: edit.start)
     apart = [i for i, (one, other) in enumerate(pairwise(removals), 1) if one.end < other.start]
     for first, after in pairwise([0, *apart, len(removals)] if removals else []):
@@ -279,14 +279,14 @@ def _widened(text: str, removals: list[Edit]) -> list[Edit]:
 
 
 def _with_surroundings(text: str, start: int, end: int) -> Place:
-    """The stretch with the brackets and the emphasis that hold nothing else, and the blank that would be left."""
+    """The place `start:end` with brackets and emphasis that hold nothing else, and the blanks that would be left."""
     before = _without_blanks(text, start)
     if text[end : end + 1] in (")", "）") and (named := _NAMED.search(text, max(0, before - _WINDOW), before)):
         start = before = named.start()
     while before and (around := text[before - 1] + text[end : end + 1]) in _AROUND:
         outside = text[max(0, before - 2) : before - 1] + text[end + 1 : end + 2]
         if around in _EMPHASIS and (before < start or (len(outside) == 2 and outside.isalnum())):
-            break  # it belongs to the words on both sides
+            break  # the emphasis belongs to the words on both sides
         start, end = before - 1, end + 1
         before = _without_blanks(text, start)
     follows = text[end : end + _WINDOW].lstrip("*_")[:1]
@@ -304,7 +304,7 @@ def _without_blanks(text: str, end: int) -> int:
 
 
 def _disjoint(edits: Iterable[Edit]) -> Iterator[Edit]:
-    """The edits in order; where two overlap, the later one keeps what is after the earlier."""
+    """The edits in order; where two overlap, the later one begins at the end of the earlier one."""
     at = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         start = max(edit.start, at)

@@ -1,4 +1,4 @@
-"""URLs as values that can be compared: what two spellings of one address have in common (docs/citations.md).
+"""Parses URLs into values that are equal for all spellings of one address (docs/citations.md).
 
 Nothing here raises: what cannot be parsed is None.
 """
@@ -24,10 +24,10 @@ UrlKey = tuple[Site, Segments, Query, str]
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
 _AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([0-9]{0,9}))?")
 _IGNORED = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\u2064\ufe00-\ufe0f\ufeff]")
-"""What host names may contain and browsers leave out (UTS 46: mapped to nothing, or invisible joiners)."""
+"""Characters of host names that browsers ignore (UTS 46: mapped to nothing, or invisible joiners)."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LONGEST, _LONGEST_LABEL = 253, 63
-"""Characters of a host name and of one label (RFC 1035 2.3.4, less the length bytes)."""
+"""The most characters in a host name and in one label (RFC 1035 2.3.4, less the length bytes)."""
 _DOI = re.compile(r"(?:doi:)?(10\.\d{4,9}/.+)", re.IGNORECASE | re.DOTALL)
 _PUBLISHED = re.compile(
     r"doi/(?:(?:abs|full|pdf|epdf|pdfplus|pdfdirect|epub|epdfplus|reader)/)?"
@@ -44,9 +44,9 @@ _DOI_HOSTS = frozenset({"doi.org", "dx.doi.org"})
 _URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
 _AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#x0*26);)+", re.IGNORECASE)
 _LEFT_OUT = re.compile(r"[\t\r\n]+")
-"""What browsers take out of a URL, wherever it is (WHATWG URL 4.4)."""
+"""Characters that browsers remove anywhere in a URL (WHATWG URL 4.4)."""
 _UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]+")
-"""What copying out of a page leaves in a URL after its scheme; joiners stay, which some scripts spell with."""
+"""Invisible characters that get into a URL when it is copied from a page; joiners stay, as some scripts need them."""
 _MAX_LENGTH = 8192
 _ENCODED_ELLIPSIS = re.compile("%E2%80%A6", re.IGNORECASE)
 _UNWRITABLE = re.compile(r"[\s<>\"`\\|^{}\x00-\x20，。；：！？、（）】》〉」』”’“‘【《〈「『　]")
@@ -74,13 +74,13 @@ def rules() -> Rules:
 
 
 class ParsedUrl(NamedTuple):
-    """One http or https address in canonical parts; its scheme is no part of them.
+    """One http or https address in canonical parts, without its scheme.
 
     The host of `site` is lower case, IDNA-encoded, without `www.` and trailing dot. `segments` are
     percent-decoded, without path parameters and trailing slashes. `query` is sorted, decoded and
-    without trackers. `route` is the decoded fragment where it selects a page (`#/...`, `#!...`), else empty.
-    `spelling` is host, path and query decoded but otherwise as given, without scheme and `www.`: what a cut-off URL
-    begins.
+    without trackers. `route` is the decoded fragment if it selects a page (`#/...`, `#!...`), else empty.
+    `spelling` is host, path and query, decoded but otherwise as given, without scheme and `www.`; cut-off
+    URLs are compared with its beginning.
     """
 
     raw: str
@@ -92,24 +92,24 @@ class ParsedUrl(NamedTuple):
 
     @property
     def key(self) -> UrlKey:
-        """What equal URLs have equal."""
+        """The parts that decide whether two URLs are equal."""
         return self.site, self.segments, self.query, self.route
 
     @property
     def path(self) -> Segments:
-        """Host, port and segments: a path below another one begins with all of its parts."""
+        """Host, port and segments; a path below another begins with all parts of that one."""
         host, port = self.site
         return host, str(port), *self.segments
 
     @property
     def bare(self) -> bool:
-        """Whether it is a path alone."""
+        """Whether it has neither query nor route."""
         return not self.query and not self.route
 
 
-@lru_cache(maxsize=16384)  # those of a report are asked for again and again
+@lru_cache(maxsize=16384)  # a report's URLs are parsed again and again
 def parse_url(text: str) -> ParsedUrl | None:
-    """The URL in canonical parts, or None where it is not a well-formed http or https address."""
+    """The URL in canonical parts, or None if it is not a well-formed http or https address."""
     raw = plain = text.strip()
     if len(raw) > _MAX_LENGTH:
         return None
@@ -123,7 +123,7 @@ def parse_url(text: str) -> ParsedUrl | None:
     path, query, fragment = match[3].replace("\\", "/"), match[4], match[5] or ""  # `\` as browsers do
     host, segments = _canonical_paper(site[0], _segments(path))
     port = "" if site[1] is None else f":{site[1]}"
-    # of a fragment that selects a page an encoded slash stays apart from a written one
+    # in a fragment that selects a page, an encoded slash stays distinct from a literal one
     route = "/".join(decoded(part).replace("/", "%2F") for part in fragment.split("/"))
     return ParsedUrl(
         raw,
@@ -155,7 +155,7 @@ def _query(query: str, host: str, segments: Segments) -> Query:
     pairs = []
     for name, value in sorted((decoded(name), decoded(value)) for name, _, value in parts):
         folded = name.lower()
-        # `ref` and `source` name what is shown on code hosts and APIs
+        # on code hosts and APIs `ref` and `source` select content
         soft = folded in table.soft_trackers and not under(host, table.code_hosts)
         if soft and table.api_labels.isdisjoint((*host.split("."), *segments)):
             continue
@@ -165,11 +165,11 @@ def _query(query: str, host: str, segments: Segments) -> Query:
 
 
 def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
-    """Host and segments of the one address of a DOI or an arXiv paper; those given if they name none.
+    """Host and segments of the canonical address of a DOI or an arXiv paper; unchanged if it is neither.
 
-    `dx.doi.org` is `doi.org`, and DOIs ignore case (DOI Handbook 2.4); so is `/doi/10...` on the
-    publishers' hosts of `rules.toml` (abstract, full text and PDF are one paper), and nowhere else.
-    Abstract, PDF and HTML of an arXiv paper, and its DOI, are one; versions are kept apart.
+    `dx.doi.org` means `doi.org`, and DOIs ignore case (DOI Handbook 2.4). So does `/doi/10...` on the
+    publishers' hosts of `rules.toml` (abstract, full text and PDF are one paper), but nowhere else.
+    Abstract, PDF, HTML and DOI of an arXiv paper are one; its versions are distinct.
     """
     doi = None
     if host in _ARXIV_HOSTS:
@@ -188,7 +188,7 @@ def _canonical_paper(host: str, segments: Segments) -> tuple[str, Segments]:
 
 @lru_cache(maxsize=16384)
 def read_site(scheme: str, authority: str) -> Site | None:
-    """Host and port of `user@host:port` under `http` or `https`; user-info is no part of it. None where malformed."""
+    """Host and port of `user@host:port` under `http` or `https`, without user-info. None if malformed."""
     match = _AUTHORITY.fullmatch(authority.rpartition("@")[2])
     host = canonical_host(match[1]) if match else None
     port = int((match and match[2]) or _DEFAULT_PORTS[scheme])
@@ -198,9 +198,9 @@ def read_site(scheme: str, authority: str) -> Site | None:
 
 
 def canonical_host(host: str) -> str | None:
-    """Lower case, IDNA, no trailing dot, no `www.`; IPv6 in its shortest form. None where malformed."""
+    """Lower case, IDNA, no trailing dot, no `www.`; IPv6 in its shortest form. None if malformed."""
     if host.startswith("["):
-        try:  # without the zone (`%eth0`, `%25eth0`), which means something on one machine only
+        try:  # without the zone (`%eth0`, `%25eth0`), which has a meaning on one machine only
             return ipaddress.IPv6Address(host[1:-1].partition("%")[0]).compressed if host.endswith("]") else None
         except ValueError:
             return None
@@ -213,9 +213,9 @@ def canonical_host(host: str) -> str | None:
 
 
 def _ascii(host: str) -> str:
-    """Full-width and other forms undone, then each label that is not ASCII in punycode (RFC 3492).
+    """The host in ASCII: full-width and other forms normalised, then non-ASCII labels in punycode (RFC 3492).
 
-    As UTS 46 in its non-transitional form, which browsers use: `ß` stays itself. What can be no label
+    Follows UTS 46 in its non-transitional form, as browsers do: `ß` is kept. An impossible label
     becomes an empty one, which no host may have.
     """
     plain = "".join(letter.lower() for letter in _IGNORED.sub("", unicodedata.normalize("NFKC", host)))
@@ -235,7 +235,7 @@ def under(host: str, names: frozenset[str]) -> bool:
 
 
 def unicode_labels(host: str) -> list[str]:
-    """The labels of a canonical host as people see them; one that is no valid punycode stays as it is."""
+    """The labels of a canonical host as displayed; one that is not valid punycode stays as it is."""
     labels = host.split(".")
     for position, label in enumerate(labels):
         if label.startswith("xn--"):
@@ -245,14 +245,14 @@ def unicode_labels(host: str) -> list[str]:
 
 
 def decoded(text: str) -> str:
-    """Percent-decoded; bytes that are no UTF-8 stay distinct from each other."""
+    """The text percent-decoded, in NFC; bytes that are not UTF-8 stay distinct from each other."""
     if "%" not in text and text.isascii():
         return text
     return unicodedata.normalize("NFC", unquote(text, errors="surrogateescape"))
 
 
 def without_ellipsis(text: str) -> str | None:
-    """The URL before a mark that it was cut off (`...`, `…` at its end), or None where there is no mark."""
+    """The URL before an ellipsis at its end (`...`, `…`), or None if there is no ellipsis."""
     text = _ENCODED_ELLIPSIS.sub("…", text) if "%" in text else text
     stub = text.rstrip("([<)]>*.…‥⋯,;:!?")
     tail = text[len(stub) :]
@@ -260,9 +260,9 @@ def without_ellipsis(text: str) -> str | None:
 
 
 def writable(url: str) -> str:
-    """A URL that means itself in Markdown: what would end or break it is percent-encoded.
+    """The URL as it can be written in Markdown: characters that would end or break it are percent-encoded.
 
-    Line breaks and tabs are left out and backslashes of the path are slashes, as browsers have it.
+    As in browsers, line breaks and tabs are dropped, and backslashes in the path become slashes.
     """
     path, *query = re.split(r"(?=[?#])", _LEFT_OUT.sub("", url.strip()), maxsplit=1)
     plain = path.replace("\\", "/") + "".join(query)

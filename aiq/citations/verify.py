@@ -1,4 +1,4 @@
-"""Verification as agents use it: a report and the sources of its run in, the verified report and its audit out."""
+"""Verification as agents use it: takes a report and its run's sources, returns the verified report and its audit."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ _MOST_ROUNDS = 8
 
 @dataclass(frozen=True)
 class Verified:
-    """The verified report (`text`), the account of what was done to it, and what the report as given was worth.
+    """The verified report (`text`), its audit, and what was found in the report as given (`found`).
 
-    `edits` applied to the text as given are the verified report, byte for byte. `numbers`: position
+    `edits` applied to the text as given yield the verified report, byte for byte. `numbers`: position
     in `found.entries` of an entry that stays -> its number in the verified report.
     """
 
@@ -31,23 +31,23 @@ class Verified:
 
 
 def verify(text: str, sources: Sequence[Source], settings: CitationSettings) -> Verified:
-    """Keep what can be traced to a source, remove the rest, renumber; the same again changes nothing.
+    """Keep what can be traced to a source, remove the rest, and renumber. Idempotent.
 
-    Sources of kinds that `settings.accept` does not name verify nothing; the audit says where it met
-    them. Whether to verify at all (`settings.verify`) is for the caller to decide.
+    Sources of kinds that `settings.accept` does not name verify nothing, but the audit says which removed
+    citations name them. Whether to verify at all (`settings.verify`) is for the caller to decide.
     """
     accepted = [source for source in sources if source.kind in settings.accept]
     others = [source for source in sources if source.kind not in settings.accept]
-    others.sort(key=lambda source: source.kind == "echoed")  # of a URL seen in two ways the better one counts
+    others.sort(key=lambda source: source.kind == "echoed")  # if a URL was seen in both ways, the better one counts
     index, met = (SourceIndex(found, settings.window) for found in (accepted, others))
     return verify_against(text, index, met)
 
 
 def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | None = None) -> Verified:
-    """The same with sources already indexed; without any (None) for structure and safety alone.
+    """Like `verify`, with sources already indexed; without an index, check structure and safety only.
 
-    One round of edits repairs a report. In a hostile text a removal can bring forth another list, mark
-    or URL: what the result still has to remove goes in further rounds, and all is one edit.
+    One round of edits repairs a report. In a hostile text a removal can create another list, mark or
+    URL, which further rounds remove; all rounds together are then a single edit.
     """
     verified = text
     rounds: list[ReportAudit] = []
@@ -59,7 +59,7 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
         found = audit_report(parse_report(verified), index, others)
         rounds.append(found)
         numbers = new_numbers(found)
-        # each entry as the first round found it, with target and number of the report as given
+        # each entry as the first round found it, with its target and number in the report as given
         origins = [known.pop(finding.entry.number, finding) for finding in found.entries]
         removed += _removed(found, origins)
         dangling.update(found.dangling)
@@ -85,7 +85,7 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
 def _valid(
     found: ReportAudit, origins: Sequence[EntryFinding], numbers: Mapping[int, int], first: ReportAudit
 ) -> tuple[ValidCitation, ...]:
-    """The entries that stay, and the sources that only links with a number lead to, each once: `[1](url)` cites too."""
+    """The entries that stay, and the sources that only links with a number (`[1](url)`) lead to, each once."""
     cited: list[tuple[Finding, Match, int, int]] = []
     for position, (finding, origin) in enumerate(zip(found.entries, origins, strict=True)):
         if finding.outcome == "valid" and (match := origin.match or finding.match):
@@ -113,9 +113,9 @@ def _valid(
 
 
 def _removed(found: ReportAudit, origins: Sequence[EntryFinding]) -> Iterator[RemovedCitation]:
-    """The entries that go, and the URLs that go although no entry with them does: of other entries, body and marks.
+    """The entries that are removed, and the URLs removed from other entries, the body and marks.
 
-    A URL counts once, however often it is written.
+    A URL counts once, however often it occurs, and not in addition to an entry with the same target.
     """
     gone = set()
     for finding, origin in zip(found.entries, origins, strict=True):

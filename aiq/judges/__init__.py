@@ -1,4 +1,4 @@
-"""Judges score reports: one file a judge, prompts beside them, arithmetic in files of its own.
+"""Judges score reports: one file per judge, with prompts in `prompts/` and arithmetic in separate files.
 
-Judges know nothing of agents; `base` is what they subclass, `structured` the strict way to a judge model.
+Judges know nothing about agents. `base` has the base class; `structured` asks judge models and parses their answers.
 """

@@ -23,14 +23,14 @@ class NoSettings(Settings):
 class Judge(ABC):
     """Scores reports; config names the subclass (`judge.<name>.target`).
 
-    Made once per run as `Class(Class.Settings(...))`, it serves all samples at once and keeps nothing of any of them.
-    What it declares, as class attributes or in `__init__`:
+    Made once per run as `Class(Class.Settings(...))`, it scores all samples concurrently and keeps no state of any.
+    It declares, as class attributes or in `__init__`:
 
-    - `metrics`: what it may yield, with their bounds and what they notice; the first one speaks for the judge;
-    - `version`: changes whenever the same answers of a model would give other scores;
-    - `roles`: the model roles it asks; `panels`: the models that answer instead, by role, where it has a panel;
+    - `metrics`: those it may yield, with their bounds and the perturbations they notice; the first is its main one;
+    - `version`: changes whenever the same model answers would give other scores;
+    - `roles`: the model roles it asks; `panels`: by role, the models that answer instead, if it has a panel;
     - `wordings`: all prompts that it may send; their hash is in every row;
-    - `reads_web`: whether it fetches pages, so that its scores depend on the web of the run.
+    - `reads_web`: whether it fetches pages, so that its scores depend on the run's web.
     """
 
     Settings: ClassVar[type[Settings]] = NoSettings
@@ -46,56 +46,56 @@ class Judge(ABC):
 
     @cached_property
     def prompt_hash(self) -> str | None:
-        """First 16 hex digits of the SHA-256 over the prompts' sources in turn; None for a judge without any."""
+        """The first 16 hex digits of the SHA-256 of the prompts' sources in order; None for a judge without prompts."""
         sources = "".join(wording.source for wording in self.wordings)
         return hashlib.sha256(sources.encode()).hexdigest()[:16] if self.wordings else None
 
     def check(self, samples: Sequence[Sample]) -> None:  # noqa: B027  most judges take every sample
-        """Before anything is spent: raises DatasetError where a sample lacks what the judge cannot do without."""
+        """Raise DatasetError if a sample lacks something the judge needs; called before anything is spent."""
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
-        """The metrics that this sample can have; a failed attempt scores their worst values."""
+        """The metrics that apply to this sample; a failed attempt gets their worst values."""
         return self.metrics
 
     @abstractmethod
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        """At most one Score a metric, of the report's verified text.
+        """Score the report's verified text, with at most one Score per metric.
 
-        Raises JudgeError, ModelError or LimitReached when it fails as a whole: then each of its
+        Raises JudgeError, ModelError or LimitReached if it fails as a whole: then each of its
         metrics gets a row with that error, never a value.
         """
 
 
 class RouteJudge(Judge):
-    """A judge that asks nobody and reads no text: it goes by the way an attempt took, known without a report."""
+    """A judge that asks no model and reads no text: it judges the route of an attempt, known even without a report."""
 
     @abstractmethod
     def judged(self, sample: Sample, report: Report) -> list[Score]:
-        """At most one Score a metric, of the report's `route` and `extras`."""
+        """Score the report's `route` and `extras`, with at most one Score per metric."""
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        """As `judged`, which needs no session."""
+        """Like `judged`, which needs no session."""
         return self.judged(sample, report)
 
 
 def make_judge(name: str, plugin: Plugin) -> tuple[Judge, Settings]:
-    """The judge that config calls `name`, and its settings. Raises ConfigError where it is none."""
+    """The judge that config calls `name`, and its settings. Raises ConfigError if its target is not a judge."""
     judge, settings = plugin.make(f"judge.{name}")
     if not isinstance(judge, Judge):
-        raise ConfigError(f"judge.{name}.target: {plugin.target} is no subclass of aiq.judges.base.Judge")
+        raise ConfigError(f"judge.{name}.target: {plugin.target} is not a subclass of aiq.judges.base.Judge")
     if not getattr(judge, "metrics", ()):
         raise ConfigError(f"judge.{name}.target: {plugin.target} declares no metrics")
     return judge, settings
 
 
 Found = float | tuple[float, float] | str
-"""A metric's value, a ratio's (numerator, denominator), or the reason for having neither."""
+"""A metric's value, a ratio's (numerator, denominator), or the reason why there is neither."""
 
 
 def scores_of(
     metrics: Sequence[Metric], found: Sequence[Found], detail: Mapping[str, JsonValue] | None = None
 ) -> list[Score]:
-    """The Score of each metric, of what was found for it; the first one has the detail."""
+    """One Score per metric, from what was found for it; the first one gets the detail."""
     scores: list[Score] = []
     for metric, one in zip(metrics, found, strict=True):
         given: dict[str, Any] = {"value": one}

@@ -1,6 +1,6 @@
 """Citation audit as a judge: what verification kept and removed of a report.
 
-Asks no model, and says nothing of what the sources say: whether a page supports a statement is FACT's to judge.
+It asks no model and does not look at what the sources say: whether a page supports a statement is for FACT to judge.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ class CitationAudit(Judge):
     """Ratios over all citations (`citations.valid_rate`, `.exact_rate`), and counts per report.
 
     A reference that merely repeats another one is removed but not invalid: it counts in
-    `citations.removed` and in neither rate. A report without citations has no rate, but it has
-    counts: 0.
+    `citations.removed` and in neither rate. A report without citations has no rates, and its counts
+    are 0.
     """
 
     version = "4"

@@ -1,4 +1,4 @@
-"""Was depth taken where the closed world says it is needed, and only there; and what going deep costs."""
+"""Whether agents go deep where the closed world says it is needed, and only there; and what going deep costs."""
 
 from pydantic import ValidationError
 
@@ -9,14 +9,14 @@ from aiq.judges.base import Found, RouteJudge, scores_of
 
 
 class Escalation(RouteJudge):
-    """Precision and recall are ratios over samples.
+    """Precision and recall of going deep, as ratios over samples, and the mean costs of the stages.
 
     Precision: of the reports that took the deep path, those whose question needs depth. Recall: of the
     questions that need depth, those whose report took the deep path; a failed attempt did not. A report
     outside a metric's denominator gets a reason instead of a value.
 
-    The costs are means over the reports that took the stage, from `extras["stages"]` (usage by stage,
-    as the agent reports it): what it took to come to a shallow answer, and what going deep added.
+    The costs are means over the reports that went through the stage, from `extras["stages"]` (usage by
+    stage, as the agent reports it): the cost of a shallow answer, and what going deep added.
     """
 
     version = "3"
@@ -29,7 +29,7 @@ class Escalation(RouteJudge):
     )
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
-        """Recall only where the question needs depth: elsewhere a failed attempt has missed nothing."""
+        """Without recall unless the question needs depth: otherwise a failed attempt has missed nothing."""
         needed = sample.truth is not None and sample.truth.needs_depth
         return tuple(metric for metric in self.metrics if needed or metric.name != "escalation.recall")
 

@@ -1,14 +1,14 @@
-"""Aggregate and exhaustive questions over a collection, judged against exact truth; asks no model.
+"""Judges answers to aggregate and exhaustive questions over a collection against exact truth; asks no model.
 
-`events.numbers`: the share of the numbers asked for that the report states beside their labels. `events.precision` and
-`events.recall`: of the events named, by title or id, those asked for, and the other way round. `events.coverage`: the
-share of all that is needed, numbers and events.
+`events.numbers`: the share of the numbers asked for that the report states beside their labels. `events.precision`: the
+share of the events named (by title or id) that were asked for. `events.recall`: the share of the events asked for that
+are named. `events.coverage`: the share of everything asked for, numbers and events.
 
-In a sentence, as many labels as numbers, in turn or all of one before all of the other, are paired in their order;
-else a number belongs to the nearest label, words between them counted and marks and conjunctions more. In a table it
-belongs to the label of its row, else to that of its column. A sentence without a label has that of what is above it. A
-number is right if it is the true one rounded to the digits it has. Where one number is asked for, it needs no label.
-Case, emphasis and thousands separators do not count, and the reference list is no statement; negations are not
+If a sentence has as many labels as numbers, alternating or all of one kind first, they are paired in order; else a
+number belongs to the nearest label, measured in words, with punctuation and conjunctions weighing more. In a table it
+belongs to the label of its row, else of its column. A sentence without a label takes the label of the text above it. A
+number is right if it is the true one rounded to the digits given. If only a single number is asked for, it needs no
+label. Case, emphasis and thousands separators are ignored, and the reference list does not count. Negations are not
 understood, and a right statement counts whatever else is stated.
 """
 
@@ -36,20 +36,20 @@ _NOTICES = ("sections", "facts", "numbers", "nonsense")
 
 
 class EventsSettings(Settings):
-    events: str = Field(description="the collection, JSONL, whose titles and ids are looked for")
+    events: str = Field(description="JSONL file of the collection whose titles and ids are looked for")
     id: str = Field(description="the field with an event's id")
     title: str = Field(description="the field with its title")
 
 
 class Stated(NamedTuple):
-    """A number as it is written, with the position of its label; `percent`: whether it is one, None where unclear."""
+    """A number as written, with the position of its label; `percent`: whether it is a percentage, None if unclear."""
 
     label: int
     number: str
     percent: bool | None
 
     def means(self, needed: NeededNumber) -> bool:
-        """Whether it is the needed number, rounded to as many decimals as are written."""
+        """Whether it is the needed number, rounded to the number of decimals written."""
         value = str(_WORDS.index(self.number)) if self.number in _WORDS else self.number
         decimals = len(value.partition(".")[2])
         near = abs(float(value) - needed.value) <= 0.5 * 10**-decimals + 1e-9
@@ -73,14 +73,14 @@ class _Place(NamedTuple):
 
 
 def _labels(text: str, labels: Mapping[str, int]) -> list[_Place]:
-    """Where labels are in a text, the longest ones first; without labels there is one of everything."""
+    """The places of labels in a text, the longest match first; without labels, one place at the start for the total."""
     spelled = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     pattern = re.compile(rf"(?<!\w)(?:{spelled})(?!\w)") if labels else re.compile("^")
     return [_Place(*found.span(), labels.get(found[0], 0)) for found in pattern.finditer(text)]
 
 
 def _numbers(text: str, places: Sequence[_Place]) -> list[re.Match[str]]:
-    """The numbers of a text that are no part of a label."""
+    """The numbers of a text that are not part of a label."""
     found = _NUMBER.finditer(text)
     return [number for number in found if not any(place.start <= number.start() < place.end for place in places)]
 
@@ -98,7 +98,7 @@ def _of_prose(text: str, labels: Mapping[str, int]) -> Iterator[Stated]:
 def _paired(
     text: str, numbers: Sequence[re.Match[str]], places: Sequence[_Place]
 ) -> Iterator[tuple[re.Match[str], _Place]]:
-    """Each number with its label; percentages are apart from other numbers."""
+    """Each number with its label; percentages are paired separately from other numbers."""
     for is_share in (False, True):
         alike = [number for number in numbers if bool(number[1]) is is_share]
         order = sorted([(number.start(), "n") for number in alike] + [(place.start, "l") for place in places])
@@ -115,7 +115,7 @@ def _distance(text: str, number: re.Match[str], place: _Place) -> int:
 
 
 def _stated(label: int, number: re.Match[str], is_share: bool) -> Stated:
-    """A number is a percentage by its sign; one without may be, where shares are spoken of."""
+    """Percent signs make percentages; a number without one may be a percentage where the text is about shares."""
     return Stated(label, number[0].split()[0].rstrip("%"), True if number[1] else None if is_share else False)
 
 
@@ -131,7 +131,7 @@ def _of_table(table: str, labels: Mapping[str, int]) -> Iterator[Stated]:
 
 
 class Events(Judge):
-    """Numbers and sets against the truth; `aiq.judges.events` says how. The detail lists what is missing or wrong."""
+    """Compares numbers and sets with the truth (see `aiq.judges.events`); the detail lists what is missing or wrong."""
 
     Settings = EventsSettings
     metrics = (
@@ -147,14 +147,14 @@ class Events(Judge):
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """The id of each title and id in words, the longest first. Raises DatasetError."""
+        """Title or id, in words -> the event's id, the longest first. Raises DatasetError."""
         columns = (self.settings.id.lower(), self.settings.title.lower())
         rows = read_rows(Files(), resolve(self.settings.events), "judge.events.events", columns)
         names = {_in_words(row.required(column)): row.required(columns[0]) for row in rows for column in columns}
         return dict(sorted(names.items(), key=lambda item: (-len(item[0]), item[0])))
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
-        """Those of numbers or of sets, as the question asks."""
+        """Coverage, and the metrics of numbers or sets, whichever the question asks for."""
         expected = sample.truth and sample.truth.expected
         if not expected:
             return ()
@@ -176,7 +176,7 @@ class Events(Judge):
         return scores_of(self.metrics, _found(expected, len(right), named), detail)
 
     def _named(self, report: str) -> set[str]:
-        """The ids of the events named outside the reference list; a title within a longer one does not count."""
+        """The ids of the events named outside the reference list; a name within a longer one does not count."""
         text, found = f" {_in_words(without_citations(report))} ", set()
         for name, key in self._names.items():
             if f" {name} " in text:

@@ -1,7 +1,7 @@
-"""FACT: do the pages that a report cites support what it says (Deep Research Bench).
+"""FACT: whether the pages that a report cites support what it says (Deep Research Bench).
 
-Extract (statement, URL) pairs, group them by URL, fetch each page and judge its statements by what it says. Every
-question to a model (on a piece of a report, on a page with its statements) is asked once a run.
+Extracts (statement, URL) pairs, groups them by URL, fetches each page and judges the statements by its text. Every
+question to a model (about a piece of a report, or about a page and its statements) is asked only once per run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,60 +24,60 @@ from aiq.judges.fact_scores import CitedPage, Judged, Verdict, caveat, count, un
 from aiq.judges.wording import language
 from aiq.llm.models import read_key
 
-_WRONG: Final = ("facts", "roles", "numbers", "nonsense", "shuffled")
-_GONE: Final = ("fabricated", "sections")
+_CONTENT: Final = ("facts", "roles", "numbers", "nonsense", "shuffled")
+_CITATION: Final = ("fabricated", "sections")
 _JUDGED_SHARE: Final = "fact.judged_share"
 _METRICS: Final = (
-    Metric.share("fact.citation_accuracy", estimator="ratio", worst=None, notices=_WRONG, once_per_run=True),
-    Metric.share("fact.citation_accuracy_per_task", notices=_WRONG, once_per_run=True),
-    Metric.count("fact.citations", notices=_GONE, once_per_run=True),
-    Metric.count("fact.effective_citations", notices=(*_WRONG, *_GONE), once_per_run=True),
-    Metric.count("fact.total_citations", worst=None, notices=_GONE, once_per_run=True),
-    Metric.count("fact.total_valid_citations", worst=None, notices=(*_WRONG, *_GONE), once_per_run=True),
+    Metric.share("fact.citation_accuracy", estimator="ratio", worst=None, notices=_CONTENT, once_per_run=True),
+    Metric.share("fact.citation_accuracy_per_task", notices=_CONTENT, once_per_run=True),
+    Metric.count("fact.citations", notices=_CITATION, once_per_run=True),
+    Metric.count("fact.effective_citations", notices=(*_CONTENT, *_CITATION), once_per_run=True),
+    Metric.count("fact.total_citations", worst=None, notices=_CITATION, once_per_run=True),
+    Metric.count("fact.total_valid_citations", worst=None, notices=(*_CONTENT, *_CITATION), once_per_run=True),
     Metric.share(_JUDGED_SHARE, estimator="ratio", worst=None, notices=("fabricated",), once_per_run=True),
-    Metric.share("fact.extraction_agreement", estimator="ratio", worst=None, notices=_GONE, once_per_run=True),
+    Metric.share("fact.extraction_agreement", estimator="ratio", worst=None, notices=_CITATION, once_per_run=True),
 )
-"""The last one where `extraction` is `both`."""
+"""The last one only if `extraction` is `both`."""
 
 _NO_CITATIONS: Final = "the report has no citations"
-_BY_WEIGHT: Final[tuple[Verdict, ...]] = ("supported", "unsupported", "unknown")
-"""What one part of a page says counts for all of it: what is said anywhere is said."""
+_STRONGEST_FIRST: Final[tuple[Verdict, ...]] = ("supported", "unsupported", "unknown")
+"""The strongest verdict of any part of a page counts for the whole page."""
 
 
 class FactSettings(Settings):
     """How FACT reads reports and pages."""
 
     extraction: Literal["model", "rules", "both"] = Field(
-        description="who finds the citing statements; both: the model's are judged, and compared with the rules'"
+        description="who finds the cited statements; both: the model's are judged and compared with those of the rules"
     )
     deduplication: Literal["rules", "model"] = Field(
-        description="who says which statements of a page are one: rules (equal but for case and punctuation) or model"
+        description="who merges equal statements of a page: rules (equal but for case and punctuation) or model"
     )
     support: Literal["whole", "part"] = Field(
-        description="what must be on the page: the whole statement, or part of it (as officially)"
+        description="what the page must support: the whole statement, or part of it (as officially)"
     )
-    tries: int = Field(ge=1, description="questions to a model until its answer is usable")
-    max_chunk_chars: int = Field(ge=500, description="characters of the report, for each extraction")
+    tries: int = Field(ge=1, description="attempts to get a usable answer from a model")
+    max_chunk_chars: int = Field(ge=500, description="characters of the report per extraction")
     unread_pages: Literal["judge", "skip"] = Field(
-        description="pages that cannot be fetched: judge (by the text of the failure, as officially), or skip"
+        description="pages that cannot be fetched: judge (by the error's text, as officially), or skip"
     )
     max_page_chars: int | None = Field(
         ge=100, description="characters of a page that the judge reads at once; null: all, as officially"
     )
     page_chunks: int = Field(
-        ge=1, description="parts of max_page_chars that are read of a long page, each in a question of its own"
+        ge=1, description="parts of max_page_chars that are read of a long page, each in a separate question"
     )
     statements_per_call: int | None = Field(
-        ge=1, description="statements of a page in one question; null: all, as officially"
+        ge=1, description="statements about a page per question; null: all, as officially"
     )
     reader: str | None = Field(
-        description="a service that reads pages, e.g. https://r.jina.ai/{url} (with web=live); null: pages are fetched"
+        description="a service that reads pages, e.g. https://r.jina.ai/{url} (with web=live); null: fetched directly"
     )
     reader_key_env: str | None = Field(description="the environment variable that holds the service's key")
     official_dir: str | None = Field(
-        description="a checkout of the official repository, whose prompts are used; null: our own"
+        description="a checkout of the official repository, whose prompts are used; null: those of aiq"
     )
-    concurrency: int = Field(ge=1, description="pages of one report fetched and judged at once")
+    concurrency: int = Field(ge=1, description="pages of one report that are fetched and judged at once")
 
     @field_validator("reader")
     @classmethod
@@ -94,7 +94,7 @@ class FactSettings(Settings):
 
 
 class Fact(Judge):
-    """`fact.citation_accuracy` (official ratio), the same per task, and counts of citations per task, both ways."""
+    """`fact.citation_accuracy` (official ratio), the same per task, and citation counts per task, ours and official."""
 
     Settings = FactSettings
     settings: FactSettings
@@ -116,7 +116,7 @@ class Fact(Judge):
         self.wordings = [wording for question in needed for wording in question.wordings]
 
     def check(self, samples: Sequence[Sample]) -> None:
-        """Takes every sample. Raises ConfigError where the reader's key is not there."""
+        """Accept every sample. Raises ConfigError if the reader's key is missing."""
         read_key(self.settings.reader_key_env, "judge.fact.reader_key_env")
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
@@ -149,7 +149,7 @@ class Fact(Judge):
         return scores_of(self.metrics, found, detail)
 
     async def _judge_page(self, url: str, statements: list[str], spoken: str, session: Session) -> CitedPage:
-        """The verdicts on one page, or on the failure to fetch it; as officially, one without verdicts is skipped."""
+        """The verdicts on one page or the failure to fetch it; as officially, a page without verdicts is skipped."""
         unread = digest = None
         try:
             page = await session.web.fetch(url, self._reader)
@@ -163,13 +163,13 @@ class Fact(Judge):
             if self.settings.deduplication == "model" and len(statements) > 1:
                 statements = await self._questions.distinct(session, spoken, statements)
             verdicts = await self._verdicts(text, statements, spoken, session)
-        except (JudgeError, ModelError) as error:  # such as a page that is longer than what the model reads
+        except (JudgeError, ModelError) as error:  # for example a page that exceeds the model's context
             return CitedPage(url=url, error=str(error), unread=unread, cited=len(statements), digest=digest)
         judged = [Judged(statement=s, verdict=v) for s, v in zip(statements, verdicts, strict=True)]
         return CitedPage(url=url, judged=tuple(judged), unread=unread, digest=digest)
 
     async def _verdicts(self, text: str, statements: Sequence[str], spoken: str, session: Session) -> list[Verdict]:
-        """Of so many statements at a time on each part of the page; the strongest verdict on each counts."""
+        """One verdict per statement: the strongest of any part of the page. Asks per part and `statements_per_call`."""
         settings = self.settings
         most, size = settings.max_page_chars or len(text) or 1, settings.statements_per_call or len(statements)
         parts = [text[at : at + most] for at in range(0, len(text) or 1, most)][: settings.page_chunks]
@@ -177,12 +177,12 @@ class Fact(Judge):
         for at in range(0, len(statements), size):
             together = statements[at : at + size]
             said = [await self._questions.verdicts(session, spoken, together, part, settings.support) for part in parts]
-            found += [min(verdicts, key=_BY_WEIGHT.index) for verdicts in zip(*said, strict=True)]
+            found += [min(verdicts, key=_STRONGEST_FIRST.index) for verdicts in zip(*said, strict=True)]
         return found
 
 
 def _figures(pages: Sequence[CitedPage]) -> list[Found]:
-    """What was found for `_METRICS` but the last. Without citations there is no accuracy, but a number of citations: 0.
+    """The values of `_METRICS`, without the last. A report without citations has no accuracy, and its counts are 0.
 
     The official counts skip such a report.
     """
@@ -195,14 +195,14 @@ def _figures(pages: Sequence[CitedPage]) -> list[Found]:
 
 
 def _failed(metrics: Sequence[Metric], why: str, statements: int, detail: dict[str, JsonValue]) -> list[Score]:
-    """The failure of every metric but the share of the statements that were judged, 0; the first one has the detail."""
+    """An error for every metric but the share of statements judged, which is 0; the first metric gets the detail."""
     failed = [Score(metric=one.name, error=why, detail={} if place else detail) for place, one in enumerate(metrics)]
     share = Score(metric=_JUDGED_SHARE, numerator=0, denominator=statements)
     return [share if one.metric == share.metric else one for one in failed]
 
 
 def by_url(citations: Iterable[FactCitation]) -> dict[str, list[str]]:
-    """The statements of each URL in order of appearance; those alike but for case and punctuation once."""
+    """The statements of each URL in order of appearance, once if they differ only in case and punctuation."""
     grouped: dict[str, dict[str, str]] = {}
     for citation in citations:
         same = "".join(char for char in citation.statement.casefold() if char.isalnum())

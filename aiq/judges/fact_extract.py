@@ -1,4 +1,4 @@
-"""FACT's first step: what a report says and which URLs it cites for it, by a model, by rules, or both compared."""
+"""FACT's first step: extracts statements and the URLs cited for them, by a model, by rules, or by both to compare."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from aiq.core.session import Session
 from aiq.judges.fact_questions import FactCitation, FactQuestions, canonical
 
 ALIKE: Final = 0.6
-"""Share of words from which two wordings of one sentence count as the same statement; see `alike`."""
+"""The least share of common words at which two sentences count as the same statement; see `alike`."""
 
 _WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")
 
@@ -21,9 +21,9 @@ _WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")
 async def extract_by_model(
     questions: FactQuestions, report: str, language: str, session: Session, *, max_chars: int, at_once: int
 ) -> tuple[list[FactCitation], int]:
-    """The citations that a model finds, of URLs that the report has, in order; and how many are of others.
+    """The citations that a model finds, in order, of URLs in the report; and how many cite other URLs.
 
-    The report is read in pieces of `max_chars`. Raises JudgeError where an answer on one stays unusable.
+    The report is read in pieces of `max_chars`. Raises JudgeError if no answer on a piece is usable.
     """
     known = {url.rstrip("/"): url for url in urls(report)}
     if not known:
@@ -51,7 +51,7 @@ def _is_web(url: str) -> bool:
 
 
 def cited_statements(report: str) -> list[FactCitation]:
-    """By rules, every (sentence, URL) pair of the report in order, a pair once; sentences come without their marks."""
+    """By rules, every distinct (sentence, URL) pair of the report in order; sentences are without their marks."""
     parsed = parse_report(report)
     listed = {entry.number: entry.urls[0].url for entry in reversed(parsed.entries) if entry.urls}
     found: dict[FactCitation, None] = {}
@@ -73,7 +73,7 @@ def cited_statements(report: str) -> list[FactCitation]:
 
 
 def chunks(text: str, most: int) -> list[str]:
-    """The text in pieces of at most `most` characters, cut between paragraphs, else lines, else anywhere."""
+    """The text in pieces of at most `most` characters, cut at paragraphs, else lines or sentences, else anywhere."""
     found: list[str] = []
     for paragraph in re.split(r"(?<=\n)\n+", text):
         for piece in _cut(paragraph, most):
@@ -94,9 +94,9 @@ def _cut(text: str, most: int) -> Iterator[str]:
 
 
 def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> dict[str, int]:
-    """How many citations either way of extraction found, and how many of them the other has too.
+    """How many citations each way of extraction found, and how many of them the other found too.
 
-    The same is a citation with the same URL and a statement alike.
+    Two citations are the same if their URLs are equal and their statements `alike`.
     """
 
     def shared(these: Sequence[FactCitation], those: Sequence[FactCitation]) -> int:
@@ -113,10 +113,10 @@ def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> d
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two statements are one in other words: they share ALIKE of the words of the shorter one.
+    """Whether two statements say the same in other words: they share ALIKE of the shorter one's words.
 
-    Of the shorter one, because a model completes what rules leave as it is ("It grew." becomes "The
-    port of Tessmark grew."). Words are compared without case; a Chinese character is a word.
+    The shorter one counts because a model completes what rules leave unchanged ("It grew." becomes "The
+    port of Tessmark grew."). Case is ignored; each Chinese character is a word.
     """
     words, others = (set(_WORD.findall(statement.casefold())) for statement in (one, other))
     return len(words & others) >= ALIKE * max(1, min(len(words), len(others)))

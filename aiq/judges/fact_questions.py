@@ -1,4 +1,4 @@
-"""The three questions that FACT asks, in our wording or the official one, and the strict reading of their answers."""
+"""The three questions that FACT asks, in our wording or the official one, and the strict parsing of their answers."""
 
 import re
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from aiq.judges.wording import wordings
 
 
 def canonical(url: str) -> str:
-    """A URL as pages are asked for and compared here: without the text fragment (`#:~:text=`) and spaces around it."""
+    """A URL as pages are fetched and compared here: without its text fragment (`#:~:text=`) and surrounding spaces."""
     return url.strip().split("#:~:", 1)[0]
 
 
 class FactCitation(ModelAnswer):
-    """A statement and a URL that the report cites for it; `reference` is its number, where it has one."""
+    """A statement and a URL that the report cites for it; `reference` is the citation's number, if it has one."""
 
     statement: OneLine
     reference: int | None = None
@@ -27,7 +27,7 @@ class FactCitation(ModelAnswer):
 
 
 class FactQuestions:
-    """Asked in our wording, or in that of a checkout of the official repository. Raises ConfigError if it does not fit.
+    """Asks in our wording, or in that of a checkout of the official repository. Raises ConfigError if it does not fit.
 
     Each method raises what `structured.ask` raises.
     """
@@ -43,12 +43,12 @@ class FactQuestions:
         self.validate = question("fact_validate", "validate.py", reference="page", statements="statements")
 
     async def citations(self, session: Session, language: str, part: str, references: str) -> list[FactCitation]:
-        """What a part of a report cites, with the report's reference list."""
+        """The citations in a part of a report, which is shown with the report's reference list."""
         values = {"reference_list": references, "report_part": part, "report": f"{part}\n\n{references}"}
         return await self.extract.ask(session, language, partial(read_citations, official=self._official), values)
 
     async def distinct(self, session: Session, language: str, statements: Sequence[str]) -> list[str]:
-        """The statements that say something else than those before them."""
+        """The statements that do not repeat an earlier one."""
         read = partial(read_kept, statements=len(statements), official=self._official)
         kept = await self.dedup.ask(session, language, read, {"statements": _numbered(statements)})
         return [statements[number - 1] for number in kept]
@@ -56,7 +56,7 @@ class FactQuestions:
     async def verdicts(
         self, session: Session, language: str, statements: Sequence[str], page: str, support: str
     ) -> list[Verdict]:
-        """What a page says to each of the statements."""
+        """Whether a page supports each of the statements."""
         read = partial(read_verdicts, statements=len(statements), official=self._official)
         values = {"statements": _numbered(statements), "support": support, "page": page}
         return await self.validate.ask(session, language, read, values)
@@ -87,7 +87,7 @@ class _Verdicts(ModelAnswer):
 
 _LINK: Final = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 _ALONE: Final = re.compile(r"(?:^|[:：])[ \t*`]*\[[\s\d,]*\][ \t*`.。]*$", re.MULTILINE)
-"""A list of numbers on lines of its own, or after a colon; elsewhere it may be words ("[1, 2] are alike")."""
+"""A list of numbers on lines of its own, or after a colon; elsewhere it may be part of a sentence ("[1, 2] agree")."""
 
 
 def _reference(value: object) -> int | None:
@@ -97,7 +97,7 @@ def _reference(value: object) -> int | None:
 
 
 class _OfficialCitation(FactCitation):
-    """Links in a fact become their words, as officially."""
+    """A citation under its official names; links in a fact become their labels, as officially."""
 
     statement: Annotated[OneLine, AfterValidator(partial(_LINK.sub, r"[\1]"))] = Field(validation_alias="fact")
     reference: Annotated[int | None, BeforeValidator(_reference)] = Field(default=None, validation_alias="ref_idx")
@@ -121,8 +121,8 @@ def read_citations(answer: str, *, official: bool = False) -> list[FactCitation]
 def read_kept(answer: str, statements: int, *, official: bool = False) -> list[int]:
     """`{"groups": [[1, 3], [2]]}`, each number from 1 in one group: the first of each, in order. Raises Unusable.
 
-    Officially `[1, 3]`, the numbers of those that stay. The official code keeps every statement where the list is of
-    no use; here the question is asked again.
+    Officially `[1, 3]`, the numbers of those that stay. The official code keeps every statement if the list is
+    unusable; here the question is asked again.
     """
     if official:
         kept = read_list(int, answer)

@@ -1,4 +1,4 @@
-"""FACT's arithmetic: verdicts per page in, counts and the official statistics out.
+"""FACT's arithmetic: turns verdicts per page into counts and the official statistics.
 
 As Deep Research Bench defines it: a page whose validation ended in an error is skipped, `unknown` counts nowhere,
 and the ratio is taken once over all citations of all reports.
@@ -16,14 +16,14 @@ Verdict = Literal["supported", "unsupported", "unknown"]
 
 
 class Judged(Record):
-    """A statement of the report and what the cited page says to it."""
+    """A statement of the report and the verdict on it by the cited page."""
 
     statement: str
     verdict: Verdict
 
 
 class CitedPage(Record):
-    """One cited URL with its statements judged; or `error`, why they could not be. `digest`: of the page as read.
+    """One cited URL with its judged statements, or the `error` that prevented judging. `digest`: of the page as read.
 
     `unread`: why it could not be fetched, as `kind: message`. `cited`: how many statements an error leaves unjudged.
     """
@@ -37,20 +37,20 @@ class CitedPage(Record):
 
     @property
     def unusable(self) -> bool:
-        """Whether it has no verdicts because the model gave none."""
+        """Whether it has no verdicts because the model gave no usable answer."""
         return self.error is not None and self.error != self.unread
 
     @property
     def missing(self) -> str | None:
-        """Why it is worth another try, in a word or two; a page that there is not is missing nowhere."""
+        """Why it is worth another try, in a word or two; None if it is not, as for a page that does not exist."""
         kind = (self.unread or "").partition(":")[0]
         return "without a usable answer" if self.unusable else None if kind in ("", ToolErrorKind.NOT_FOUND) else kind
 
 
 class Counts(Record):
-    """Verdicts of one report. `citations` are those that got one of the two verdicts that count.
+    """The verdicts of one report. `citations` counts those with one of the two verdicts that matter.
 
-    `unjudged`: statements on pages with an error. `failed_pages`: could not be fetched, or have no verdicts.
+    `unjudged`: statements of pages with an error. `failed_pages`: pages not fetched or without verdicts.
     """
 
     supported: int = 0
@@ -80,7 +80,7 @@ def count(pages: Sequence[CitedPage]) -> Counts:
 
 
 def unread_text(why: str) -> str:
-    """What is judged, as officially, in the place of a page that could not be fetched."""
+    """The text that is judged, as officially, instead of a page that could not be fetched."""
     return f"This page could not be fetched: {why}"
 
 
@@ -93,7 +93,7 @@ def caveat(pages: Sequence[CitedPage]) -> Caveat:
 
 
 def official(reports: Sequence[Sequence[CitedPage]]) -> dict[str, float]:
-    """The three official figures: reports without citations count in no denominator; 0 where nothing counts."""
+    """The three official figures: reports without citations are in no denominator; 0 if nothing counts."""
     counts = [count(pages) for pages in reports if pages]
     supported = sum(one.supported for one in counts)
     citations = sum(one.citations for one in counts)

@@ -1,7 +1,7 @@
-"""FreshEval: is a short answer right, by a model that knows the accepted answers (FreshQA's judge).
+"""FreshEval: whether a short answer is right, judged by a model that knows the accepted answers (FreshQA's judge).
 
 Metrics `fresheval.relaxed` and `fresheval.strict`, 0 or 1: relaxed looks at the primary answer only,
-strict wants every further statement to be right as well.
+strict requires every further statement to be right as well.
 """
 
 import re
@@ -29,21 +29,21 @@ _SENTENCE: Final = re.compile(r"thus, the response is (?P<negated>not )?credited
 
 
 class FreshEvalSettings(PanelSettings):
-    """Of several judgements the majority's verdict counts, so votes times models is odd."""
+    """The majority of the judgements decides, so votes times models must be odd."""
 
     mode: Literal["relaxed", "strict", "both"] = Field(
-        description="relaxed: the primary answer; strict: every further statement too; both"
+        description="what must be right: relaxed (the primary answer), strict (every further statement too), or both"
     )
 
     @model_validator(mode="after")
     def _has_a_majority(self) -> Self:
         if self.votes * max(1, len(self.panel)) % 2 == 0:
-            raise ValueError("the verdicts can end in a tie: votes times models must be an odd number")
+            raise ValueError("the verdicts could end in a tie: votes times models must be an odd number")
         return self
 
 
 class FreshEval(Judge):
-    """One judgement per mode, vote and model; it sees the answer without its reference list, and the run's date."""
+    """One judgement per mode, vote and model, which sees the answer without its reference list, and the run's date."""
 
     Settings = FreshEvalSettings
     version = "3"
@@ -90,9 +90,9 @@ def read_verdict(answer: str) -> bool:
     """True for `evaluation: correct`, False for `evaluation: incorrect`, as a line or at the end of one.
 
     As officially, an answer without such a line may state its verdict in the closing sentence of the
-    comment ("Thus, the response is (not) credited."), and a line that goes on otherwise than with one of the
-    two words is no verdict. Unlike the official reading, which lets the last one win, an answer whose
-    verdicts differ is none, and thoughts are passed over. Raises Unusable.
+    comment ("Thus, the response is (not) credited."), and a line with any other word is not a verdict.
+    Unlike the official code, which takes the last verdict, this refuses an answer with differing
+    verdicts, and it ignores thoughts. Raises Unusable.
     """
     answer = without_thoughts(answer)
     lines = [match for line in answer.splitlines() if (match := _LINE.fullmatch(line))]

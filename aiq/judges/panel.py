@@ -1,7 +1,7 @@
-"""Several judgements of one report: votes, orders of presentation, and a panel of models; each is a judge call.
+"""Several judgements of one report: one judge call per vote, order of presentation, and model of a panel.
 
-The value of a metric is the mean over all calls. One call without a usable answer is a failure of the judge as
-a whole: a mean over fewer would be another measurement under the same name.
+The value of a metric is the mean over all calls. If a single call has no usable answer, the whole judge fails:
+a mean over fewer calls would be a different measurement under the same name.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,26 +22,26 @@ from aiq.stats.noise import NOISE, Judgement, noise_of
 T = TypeVar("T")
 Order = Literal["first", "swapped"]
 
-_AT_ONCE: Final = 4  # judgements of one report under way together; the run's concurrency multiplies it
+_CONCURRENCY: Final = 4  # concurrent judgements of one report; the run's concurrency multiplies it
 
 
 class PanelSettings(Settings):
     """Who judges, and how often."""
 
-    votes: int = Field(ge=1, le=99, description="judgements a model, each with a seed of its own")
-    panel: OneOrMore = Field(description="models that judge, such as [model-a, model-b]; empty: the role's model")
-    temperature: float | None = Field(ge=0, le=2, description="of the judgements; null: the role's")
-    tries: int = Field(ge=1, description="questions to a model until its answer is usable")
+    votes: int = Field(ge=1, le=99, description="judgements per model, each with its own seed")
+    panel: OneOrMore = Field(description="models that judge, such as [model-a, model-b]; empty: the role's own model")
+    temperature: float | None = Field(ge=0, le=2, description="temperature of the judgements; null: the role's")
+    tries: int = Field(ge=1, description="attempts to get a usable answer from a model")
 
     @model_validator(mode="after")
     def _members_differ(self) -> Self:
         if len({*self.panel}) < len(self.panel) or not all(map(str.strip, self.panel)):
-            raise ValueError("panel names a model twice, or an empty one; for more judgements of one model set votes")
+            raise ValueError("panel repeats a model, or has an empty name; for more judgements of one model set votes")
         return self
 
 
 class Vote(NamedTuple, Generic[T]):
-    """A judgement: what was read from a call's usable answer, and the tries it took. `number` counts from 0."""
+    """A judgement: the parsed answer of a call, and the tries it took. `number` counts from 0."""
 
     model: str
     order: Order
@@ -51,7 +51,7 @@ class Vote(NamedTuple, Generic[T]):
 
 
 class Panel:
-    """The calls of a judge in one role. `orders`: in which orders the prompt is put."""
+    """The calls of a judge in one role. `orders`: the orders in which reports are presented."""
 
     def __init__(self, role: str, settings: PanelSettings, orders: Sequence[Order] = ("first",)) -> None:
         self._role = role
@@ -62,9 +62,9 @@ class Panel:
     async def ask(
         self, session: Session, prompts: Mapping[Order, str], read: Callable[[str, Order], T]
     ) -> list[Vote[T]]:
-        """A judgement a call: member by member, order by order, vote by vote; `prompts` has each order that is asked.
+        """One judgement per call: by member, then order, then vote; `prompts` has one prompt per order.
 
-        Raises JudgeError where a call has no usable answer, and what `structured.ask` raises.
+        Raises JudgeError if a call has no usable answer, and what `structured.ask` raises.
         """
 
         async def judge(call: tuple[str | None, Order, int]) -> Vote[T]:
@@ -79,7 +79,7 @@ class Panel:
                 raise JudgeError(f"{error} ({which} judgements, all of which count)") from None
             return Vote(model or session.models.name(self._role), order, vote, answer, tries)
 
-        return await gather_bounded(self._calls, judge, _AT_ONCE)
+        return await gather_bounded(self._calls, judge, _CONCURRENCY)
 
 
 def mean_score(
@@ -91,7 +91,7 @@ def mean_score(
 ) -> Score:
     """The mean of the judgements' values.
 
-    The detail lists each with where it comes from and what is `shown` of it and, of several, their `noise`.
+    The detail lists each judgement with its origin and what is `shown` of it, and the `noise` if there are several.
     """
     judgements: list[JsonValue] = [
         {"model": vote.model, "order": vote.order, "vote": vote.number + 1, "tries": vote.tries, "value": value, **more}

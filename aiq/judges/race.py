@@ -1,7 +1,7 @@
-"""RACE: how good a report is against a reference report, by criteria weighted per task (Deep Research Bench).
+"""RACE: how good a report is compared with a reference report, by weighted criteria per task (Deep Research Bench).
 
-One model call scores both reports on every criterion; the model sees no weights and no citations. Calls are
-repeated as the panel's settings say. `race_absolute` is the mode that needs no reference.
+One model call scores both reports on every criterion; the model sees neither weights nor citations. The panel's
+settings say how often this is repeated. `race_absolute` is the mode that needs no reference.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,13 +34,13 @@ class RaceSettings(TaskSettings):
 
 
 class Race(Judge):
-    """Metrics `race.overall` and one a dimension, each ours / (ours + reference), 0 to 1; 0.5 is parity."""
+    """Metrics `race.overall` and one per dimension, each ours / (ours + reference), 0 to 1; 0.5 is parity."""
 
     Settings: ClassVar[type[TaskSettings]] = RaceSettings
     name = "race"
     metrics = tuple(Metric.share(f"race.{name}", notices=NOTICES, parity=0.5) for name in FIGURES)
     why_not = "task {id} has no reference report; judge race_absolute needs none"
-    """Why a task has no metrics."""
+    """The reason given if a task has no metrics."""
     has_official_prompt = True
 
     def __init__(self, settings: TaskSettings) -> None:
@@ -55,7 +55,7 @@ class Race(Judge):
         self.panels = self._panel.panels
         self.roles = tuple(dict.fromkeys((role, *(question.role for question in shared))))
         self.wordings = [*self._prompts.values(), *(wording for question in shared for wording in question.wordings)]
-        if orders == ("swapped",):  # what lies above parity would be what the second place adds
+        if orders == ("swapped",):  # a share above parity could be due to the second place alone
             self.metrics = tuple(metric.model_copy(update={"parity": None}) for metric in self.metrics)
 
     def orders(self) -> tuple[Order, ...]:
@@ -67,11 +67,11 @@ class Race(Judge):
             self._rubrics.check(sample)
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
-        """None without a reference: then there is nothing to be better or worse than."""
+        """No metrics without a reference: then there is nothing to compare with."""
         return self.metrics if sample.reference else ()
 
     async def articles(self, sample: Sample, report: Report, session: Session) -> Mapping[Order, Mapping[str, str]]:
-        """The reports as the prompt has them, by order."""
+        """The reports as variables of the prompt, by order."""
         ours = await self.cleaner.clean(report.text, language(sample), session)
         reference = await self.cleaner.clean(sample.reference or "", language(sample), session)
         return {
@@ -80,7 +80,7 @@ class Race(Judge):
         }
 
     def read(self, answer: str, rubric: Rubric, order: Order) -> RaceOutcome:
-        """What an answer amounts to. Raises Unusable."""
+        """The outcome of an answer. Raises Unusable."""
         return compare(answer, rubric, swapped=order == "swapped")
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:

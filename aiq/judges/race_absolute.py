@@ -1,7 +1,7 @@
-"""RACE without a reference: a report judged by itself, criterion by criterion, 0 to 10.
+"""RACE without a reference: a report judged on its own, criterion by criterion, 0 to 10.
 
-For tasks without one. It has only the model's own idea of a good report, so its figures say less than those of
-`race`; they are another metric, and never mixed with them.
+For tasks without a reference. It relies on the model's own idea of a good report, so its figures say less than
+those of `race`; they are separate metrics, never mixed with them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ from aiq.judges.wording import language
 
 
 class RaceAbsoluteSettings(TaskSettings):
-    """The official repository has no prompt for this mode; `official_dir` gives those of cleaning and criteria."""
+    """`official_dir` provides the prompts of cleaning and criteria only; the official repository lacks this mode."""
 
     tasks: Literal["all", "without_reference"] = Field(
-        description="all, or without_reference: only those that judge race cannot score"
+        description="which tasks are judged: all, or without_reference (only those that judge race cannot score)"
     )
 
 
 class RaceAbsolute(Race):
-    """Metrics `race_absolute.overall` and one a dimension: weighted means, 0 to 10."""
+    """Metrics `race_absolute.overall` and one per dimension: weighted means, 0 to 10."""
 
     Settings = RaceAbsoluteSettings
     name = "race_absolute"
@@ -43,7 +43,7 @@ class RaceAbsolute(Race):
         super().check([sample for sample in samples if self.metrics_for(sample)])
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
-        """None for tasks that are left to `race`."""
+        """No metrics for tasks that are left to `race`."""
         return () if self.settings.tasks == "without_reference" and sample.reference else self.metrics
 
     async def articles(self, sample: Sample, report: Report, session: Session) -> Mapping[Order, Mapping[str, str]]:

@@ -1,6 +1,6 @@
-"""The criteria and dimension weights of RACE's tasks: the dataset's, or those that a model writes where there are none.
+"""The criteria and dimension weights of RACE's tasks: the dataset's, or those that a model writes if there are none.
 
-Every question is asked once a run, so that all agents, epochs and votes of a task are judged by the same criteria.
+Every question is asked once per run, so that all agents, epochs and votes of a task are judged by the same criteria.
 """
 
 import json
@@ -19,22 +19,22 @@ from aiq.judges.wording import language, wordings
 
 
 class TaskSettings(PanelSettings):
-    """How a report and its task are made ready for judging."""
+    """How a report and its task are prepared for judging."""
 
     cleaning: Literal["rules", "model"] = Field(
-        description="who takes citations out of the reports: rules, or model (as officially)"
+        description="who removes citations from the reports: rules, or model (as officially)"
     )
     cleaning_share: float = Field(
-        gt=0, le=1, description="a report cleaned by a model must be at least this share of what rules would leave"
+        gt=0, le=1, description="least length of a report cleaned by a model, as a share of its length cleaned by rules"
     )
     criteria: Literal["dataset", "generate"] = Field(
-        description="generate: a model writes those of tasks that have none"
+        description="generate: a model writes the criteria of tasks that have none"
     )
     generation_samples: int = Field(
-        ge=1, le=99, description="answers whose dimension weights are averaged when criteria are generated"
+        ge=1, le=99, description="answers whose dimension weights are averaged if criteria are generated"
     )
     official_dir: str | None = Field(
-        description="a checkout of the official repository, whose prompts are used; null: our own"
+        description="a checkout of the official repository, whose prompts are used; null: those of aiq"
     )
 
 
@@ -48,15 +48,15 @@ _REMEDY: Final = "point the setting dataset.criteria at the file that holds them
 _OFFICIAL: Final = ("comp", "insight", "Inst", "readability")
 """How the official constants abbreviate the dimensions."""
 
-_ABOUT: Final = 0.1
-"""Weights whose sum is this far from 1 are no weights; nearer ones are rounded and are made to add up."""
+_TOLERANCE: Final = 0.1
+"""Weights whose sum is further than this from 1 are refused; others are taken as rounded, and made to add up."""
 
-_MOST: Final = 15
-"""Criteria of one dimension; the benchmark's own have 3 to 9."""
+_MAX_CRITERIA: Final = 15
+"""The most criteria of one dimension; the benchmark's own have 3 to 9."""
 
 
 class Rubrics:
-    """The criteria of tasks for the judge `name`; weights that are written are means over several answers."""
+    """The criteria of tasks for the judge `name`; generated dimension weights are means over several answers."""
 
     def __init__(self, name: str, settings: TaskSettings) -> None:
         def question(template: str, constant: str) -> SharedQuestion:
@@ -67,7 +67,7 @@ class Rubrics:
         self._name = name
         self._answers = settings.generation_samples
         self.questions: tuple[SharedQuestion, ...] = ()
-        """Of the weights, and of the criteria of each dimension."""
+        """One for the weights, then one for the criteria of each dimension."""
         if settings.criteria == "generate":
             self.questions = (
                 question("race_weights", "generate_eval_dimension_weight_prompt"),
@@ -75,7 +75,7 @@ class Rubrics:
             )
 
     def check(self, sample: Sample) -> None:
-        """Raises DatasetError for criteria that are incomplete or count nothing, and where the dataset lacks them."""
+        """Raise DatasetError for criteria that are incomplete or weigh nothing, or that the dataset lacks."""
         rubric = sample.rubric
         if rubric is None and not self.questions:
             raise DatasetError(
@@ -90,7 +90,7 @@ class Rubrics:
                 )
 
     async def rubric(self, sample: Sample, session: Session) -> tuple[Rubric, bool]:
-        """The task's criteria, and whether they were generated. Raises JudgeError where a model gives none."""
+        """The task's criteria, and whether they were generated. Raises JudgeError if a model gives none."""
         self.check(sample)
         if sample.rubric is not None:
             return sample.rubric, False
@@ -125,9 +125,9 @@ def read_weights(answer: str) -> dict[str, float]:
 
 
 def read_criteria(answer: str) -> tuple[Criterion, ...]:
-    """The criteria of one dimension, different ones, their weights made to add up to 1; raises Unusable."""
+    """The criteria of one dimension, all different, with weights made to add up to 1; raises Unusable."""
     found = read_list(_WrittenCriterion, answer)
-    if len(found) > _MOST:
+    if len(found) > _MAX_CRITERIA:
         raise Unusable(f"{len(found)} criteria are too many")
     if len({one.criterion.lower() for one in found}) < len(found):
         raise Unusable("it has a criterion twice")
@@ -136,6 +136,6 @@ def read_criteria(answer: str) -> tuple[Criterion, ...]:
 
 
 def _about_one(total: float) -> float:
-    if abs(total - 1) > _ABOUT:
+    if abs(total - 1) > _TOLERANCE:
         raise Unusable(f"the weights add up to {total:g}")
     return total

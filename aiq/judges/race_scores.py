@@ -1,7 +1,7 @@
-"""RACE's arithmetic: a judge model's marks and the task's weights in, figures out; and the strict reading of marks.
+"""RACE's arithmetic: parses a judge model's marks strictly and turns them, with the task's weights, into figures.
 
-As Deep Research Bench defines it: the mean of a dimension's marks weighted by criterion, the total as the sum of
-dimension mean times dimension weight, every figure as ours / (ours + reference): 0.5 means as good as the reference.
+As Deep Research Bench defines it: a dimension's mean is weighted by criterion, the total is the sum of dimension
+mean times dimension weight, and every figure is ours / (ours + reference): 0.5 is as good as the reference.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from aiq.judges.structured import ModelAnswer, NonBlank, Unusable, read_as
 T = TypeVar("T")
 
 NOTICES: Final = ("sections", "facts", "roles", "numbers", "nonsense")
-"""The perturbations that every figure claims to notice: those of the content."""
+"""The perturbations that every figure claims to notice: those of content."""
 
 HIGHEST: Final = 10.0
 
@@ -25,7 +25,7 @@ Points = Annotated[float, Field(ge=0, le=HIGHEST)]
 
 
 class ByDimension(ModelAnswer, Generic[T]):
-    """An answer that has something on every dimension."""
+    """An answer with one value per dimension."""
 
     comprehensiveness: T
     insight: T
@@ -38,14 +38,14 @@ FIGURES: Final = ("overall", *DIMENSIONS)
 
 
 class CriterionMark(ModelAnswer):
-    """What a judge model says of one criterion; `criterion` as it spelt it."""
+    """A judge model's mark for one criterion; `criterion` is as the model spelt it."""
 
     criterion: NonBlank
     analysis: Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")] = ""
 
 
 class PointMark(CriterionMark):
-    """The mark of a report judged by itself."""
+    """The mark of a report judged on its own."""
 
     score: Points
 
@@ -58,7 +58,7 @@ class PairMark(CriterionMark):
 
 
 class SwappedMark(CriterionMark):
-    """The same where ours was article 2."""
+    """The marks of both articles, ours being article 2."""
 
     ours: Points = Field(validation_alias="article_2_score")
     reference: Points = Field(validation_alias="article_1_score")
@@ -66,9 +66,9 @@ class SwappedMark(CriterionMark):
 
 @dataclass(frozen=True)
 class RaceOutcome:
-    """What one answer amounts to, by figure: `figures` and, where articles were compared, the means of either.
+    """The outcome of one answer, by figure: `figures` and, if articles were compared, the `means` of each.
 
-    `marks` are by dimension; `unmatched`: criteria as spelt by the model that fit none of the task's.
+    `marks` are by dimension; `unmatched`: criteria, as the model spelt them, that match none of the task's.
     """
 
     figures: Mapping[str, float]
@@ -77,18 +77,18 @@ class RaceOutcome:
     means: Mapping[str, Mapping[str, float]]
 
     def shown(self, figure: str) -> dict[str, JsonValue]:
-        """What a row's detail has of this judgement: the marks of a dimension; of the total, nothing."""
+        """What a row's detail shows of this judgement: the marks of a dimension, nothing for the total."""
         marks = self.marks.get(figure)
         return {} if marks is None else {"marks": [mark.model_dump(mode="json") for mark in marks]}
 
 
 def compare(answer: str, rubric: Rubric, *, swapped: bool = False) -> RaceOutcome:
-    """Shares of ours against the reference, 0 to 1; 0 where both are 0, as officially. Raises Unusable.
+    """The share of ours in ours + reference, 0 to 1; 0 if both are 0, as officially. Raises Unusable.
 
     Criteria may be spelt differently, but there must be as many marks as criteria, and no criterion marked twice.
     `swapped`: article 1 was the reference.
     """
-    card = _Card(SwappedMark if swapped else PairMark, answer, rubric)
+    card = _MatchedAnswer(SwappedMark if swapped else PairMark, answer, rubric)
     ours, reference = card.means("ours"), card.means("reference")
     totals = {name: ours[name] + reference[name] for name in FIGURES}
     shares = {name: ours[name] / total if total > 0 else 0.0 for name, total in totals.items()}
@@ -96,14 +96,14 @@ def compare(answer: str, rubric: Rubric, *, swapped: bool = False) -> RaceOutcom
 
 
 def grade(answer: str, rubric: Rubric) -> RaceOutcome:
-    """Means of a report judged by itself, 0 to 10, with dimension weights made to add up to 1. Raises Unusable."""
-    card = _Card(PointMark, answer, rubric)
+    """The means of a report judged on its own, 0 to 10, with dimension weights made to add up to 1. Raises Unusable."""
+    card = _MatchedAnswer(PointMark, answer, rubric)
     means, total = card.means("score"), sum(rubric.dimension_weight[name] for name in DIMENSIONS)
     return RaceOutcome({**means, "overall": means["overall"] / total}, card.marks, card.unmatched, means={})
 
 
-class _Card:
-    """An answer held against the task's criteria: its marks, their weights, and those that fit no criterion."""
+class _MatchedAnswer:
+    """An answer matched with the task's criteria: its marks, their weights, and those that match no criterion."""
 
     def __init__(self, mark: type[CriterionMark], answer: str, rubric: Rubric) -> None:
         card: ByDimension[Any] = read_as(ByDimension[list[mark]], answer)  # type: ignore[valid-type]
@@ -124,7 +124,7 @@ class _Card:
             self.unmatched += tuple(mark.criterion for mark, at in zip(marks, places, strict=True) if at is None)
 
     def means(self, value: str) -> dict[str, float]:
-        """Weighted means of this field of the marks: overall and by dimension."""
+        """Weighted means of one field of the marks: overall and by dimension."""
         means = {}
         for name, marks in self.marks.items():
             weights = self._weights[name]
@@ -134,10 +134,10 @@ class _Card:
 
 
 def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | None]:
-    """For each name the position of the criterion it means, None where it fits none; no position twice but by equality.
+    """For each name the position of the criterion it means, or None; only equal names may share a position.
 
-    Official order: equal, equal but for case, one contained in the other. Unlike there, a criterion
-    that one name fits better is not given to another by containment.
+    As officially, tries equality, equality but for case, then whether one contains the other. Unlike
+    there, containment does not match a criterion that another name fits better.
     """
     keys = [criterion.criterion.strip() for criterion in criteria]
     lowered = [key.lower() for key in keys]
@@ -156,7 +156,7 @@ def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | Non
 
 
 def unmatched(outcomes: Sequence[RaceOutcome]) -> Caveat:
-    """The marks that count with the mean weight, because their criterion is none of the task's."""
+    """The marks that count with the mean weight, because their criterion is not one of the task's."""
     names = [name for outcome in outcomes for name in outcome.unmatched]
     marks = sum(len(marks) for outcome in outcomes for marks in outcome.marks.values())
     what = "marks without a criterion of the task, counted with the mean weight"
@@ -165,5 +165,5 @@ def unmatched(outcomes: Sequence[RaceOutcome]) -> Caveat:
 
 
 def published(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The official summary of per-task shares: the plain mean of each figure over the tasks given."""
+    """The official summary of per-task shares: the plain mean of each figure over the given tasks."""
     return {name: sum(row[name] for row in values) / len(values) for name in values[0]}

@@ -1,4 +1,4 @@
-"""Structured output of judge models: asked up to `tries` times, read strictly; an unusable answer is never a score."""
+"""Structured output of judge models: asked up to `tries` times, parsed strictly; unusable answers are never scores."""
 
 import hashlib
 import json
@@ -22,29 +22,29 @@ from aiq.judges.wording import Wording
 
 T = TypeVar("T")
 
-_TRY_STRIDE: Final = 1000  # votes of further tries lie this far apart, so that they meet no vote of a panel
+_TRY_STRIDE: Final = 1000  # each further try adds this to the vote, so that it never equals a vote of a panel
 _MAX_STARTS: Final = 256  # brackets at which JSON may begin; bounds the work on hostile answers
 _SHOWN: Final = 120
 _BRACKET: Final = re.compile(r"[{[]")
 _ESCAPE: Final = re.compile(r"(\\(?:[^\W_]|[\s\"\\/]))|\\(?=\S)")
-"""An escape that JSON has or may have (kept), or the backslash of Markdown before another sign, such as `\\>`."""
+"""An escape that may be JSON's (kept), or the backslash of Markdown before another character, such as `\\>`."""
 
 
 class Unusable(Exception):
-    """A judge model's answer does not have the form that the prompt asks for."""
+    """Raised if a judge model's answer does not have the form that the prompt asks for."""
 
 
 class ModelAnswer(BaseModel):
-    """The form of an answer in JSON: types are taken strictly (no `true` or `"1"` for 1), further keys passed over."""
+    """The form of a JSON answer: types are strict (no `true` or `"1"` for 1), unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
 
 NonBlank = Annotated[str, AfterValidator(str.strip), Field(min_length=1)]
-"""A text with something in it, stripped."""
+"""A text that is not empty, stripped."""
 
 OneLine = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), Field(min_length=1)]
-"""The same with each run of white space made one blank."""
+"""The same, with each run of white space collapsed to one space."""
 
 
 async def ask(
@@ -58,11 +58,11 @@ async def ask(
     subject: str | None = None,
     **options: Any,
 ) -> tuple[T, int]:
-    """The answer to `prompt` as `read` makes it, and how many tries it took (1 .. tries).
+    """The answer to `prompt` as parsed by `read`, and how many tries it took (1 .. tries).
 
-    `read` raises Unusable for an answer it cannot use; the same prompt is then sent again with another seed, which
-    the events say. `subject` and `options` (`model`, `temperature`): see `Models.complete`. Raises JudgeError after the
-    last try, ModelError and LimitReached at once.
+    If `read` raises Unusable, the same prompt is sent again with another seed, which is recorded as an event.
+    `subject` and `options` (`model`, `temperature`): see `Models.complete`. Raises JudgeError after the last try,
+    ModelError and LimitReached at once.
     """
     problem, lasted = "", 0.0
     for attempt in range(tries):
@@ -85,10 +85,10 @@ async def ask(
 
 @dataclass(frozen=True)
 class SharedQuestion:
-    """A question that is asked once a run, whichever sample comes to it first: its role, and its prompt by language.
+    """A question that is asked once per run, by whichever sample needs it first: its role, and its prompt by language.
 
-    Its seed is of (run seed, content, vote), so that the answer does not depend on whose turn it was. It is kept for
-    the endpoint that gave it: another one may answer the same question, with the same seed, differently.
+    Its seed derives from (run seed, content, vote), so that the answer does not depend on which sample asked. Answers
+    are kept per endpoint, because another one may answer the same question, with the same seed, differently.
     """
 
     role: str
@@ -116,7 +116,7 @@ class SharedQuestion:
         kept = await session.answers.once(_digest([session.models.endpoint, subject]), asked)
         try:
             return read(kept)
-        except Unusable:  # kept by a more lenient reading, before a rescoring with other settings
+        except Unusable:  # accepted under more lenient settings, before a rescoring
             return read(await asked())
 
 
@@ -126,18 +126,18 @@ def _digest(content: Sequence[object]) -> str:
 
 
 def read_as(form: type[T], text: str) -> T:
-    """The one JSON object in an answer; raises Unusable for none, several, or one that has not this form.
+    """The one JSON object in an answer; raises Unusable for none, several, or one that does not have this form.
 
-    Fences and words around it are tolerated, as are closed thoughts; repeated keys are refused, because one would have
-    to guess.
+    Fences and words around it are tolerated, as are closed thoughts; repeated keys are refused, because one would
+    have to guess which one counts.
     """
     return _validated(form, _only(list(_values(text, "{")), "JSON object"))
 
 
 def read_list(form: type[T], text: str) -> list[T]:
-    """The one JSON list in an answer whose items may have this form, as strictly; other lists are words.
+    """The one JSON list in an answer whose items may have this form, parsed as strictly; other lists are prose.
 
-    An empty list counts only where there is no other.
+    An empty list counts only if there is no other list.
     """
     kind = dict if issubclass(form, ModelAnswer) else form
     lists = list(_values(text, "["))
@@ -148,7 +148,7 @@ def read_list(form: type[T], text: str) -> list[T]:
 
 
 def without_thoughts(text: str) -> str:
-    """The answer without its thoughts; raises Unusable where they never end."""
+    """The answer without its thoughts; raises Unusable if they never end."""
     if replies.ends_in_thought(text):
         raise Unusable("it ends within its thoughts")
     return replies.without_thoughts(text)
@@ -168,14 +168,14 @@ def _only(found: list[T], what: str) -> T:
 
 
 def _values(text: str, bracket: str) -> Iterator[Any]:
-    """The JSON values that begin with this bracket, none of them inside another; Markdown's escapes are undone.
+    """The outermost JSON values that begin with this bracket; Markdown's escapes are undone.
 
-    Raises Unusable for one that was part of a larger value that is broken off (what is left of a cut answer may look
-    like a whole one), and after the last for one with an escape that JSON does not have.
+    Raises Unusable for a value that is part of a larger, truncated one (the rest of a cut-off answer may look
+    complete) and, if no value can be parsed, for an escape that JSON does not have.
     """
     text = _ESCAPE.sub(lambda found: found[1] or "", without_thoughts(text))
     position = broken = 0
-    why: str | None = None  # it cannot be read; empty where there is one that can
+    why: str | None = None  # the first value failed to parse; empty once one has parsed
     for _ in range(_MAX_STARTS):
         found = _BRACKET.search(text, position)
         if found is None:
@@ -189,7 +189,7 @@ def _values(text: str, bracket: str) -> Iterator[Any]:
             if why is None and error.msg.startswith("Invalid"):  # escapes; prose has brackets too
                 why = str(error)
             broken = max(broken, len(text) if error.msg.startswith("Unterminated string") else error.pos)
-        except (ValueError, RecursionError):  # more digits or brackets than Python reads
+        except (ValueError, RecursionError):  # more digits or brackets than Python can parse
             broken = len(text)
         else:
             if text[start] == bracket:

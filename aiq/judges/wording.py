@@ -1,6 +1,6 @@
-"""The prompts of judges: our templates, or the official ones of a user's checkout, which is parsed, never executed.
+"""The prompts of judges: our templates, or the official ones from a user's checkout, which is parsed, never executed.
 
-Whatever fills a prompt cannot forge the tags that it is put between.
+Text inserted into a prompt cannot forge the tags that enclose it.
 """
 
 import ast
@@ -32,57 +32,57 @@ def language(sample: Sample) -> str:
 
 @cache
 def _tags(labels: tuple[str, ...]) -> re.Pattern[str]:
-    """Tags with these labels, or with one that our templates fence data with."""
+    """A pattern for the start of tags with these labels, or with one that our templates use as a fence."""
     ours = (label for source in PROMPTS.sources().values() for label in _FENCE.findall(source))
     return re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(map(re.escape, (*ours, *labels)))})\b)", re.IGNORECASE)
 
 
 def harmless(text: str, labels: tuple[str, ...] = ()) -> str:
-    """The text with each tag broken that looks like a fence of our templates, or has one of these labels.
+    """The text with every tag broken that looks like a fence of our templates or has one of these labels.
 
-    `fence` itself protects a text only against its own label; a report could open another one.
+    `fence` itself protects a text only against its own label; a report could open another fence.
     """
     return _tags(labels).sub("< ", text)
 
 
 @dataclass(frozen=True)
 class OwnWording:
-    """A template of ours, by file name."""
+    """One of our templates, by file name."""
 
     template: str
 
     @property
     def source(self) -> str:
-        """The text that decides what is asked, for the hash in every row."""
+        """The template's text, for the prompt hash in every row."""
         return PROMPTS.source(self.template)
 
     def render(self, values: Mapping[str, str]) -> str:
-        """The prompt with these values in their places."""
+        """The prompt filled with these values."""
         return PROMPTS.render(self.template, **{name: harmless(value) for name, value in values.items()})
 
 
 class TextWording:
-    """A prompt in the form of `str.format`: places such as `{report}`, doubled braces for single ones.
+    """A prompt in the syntax of `str.format`: places such as `{report}`, and doubled braces for literal ones.
 
-    `places`: the variable that fills each place, where its name is another. Every place must occur, and no other.
-    Raises ConfigError, which begins with `where`.
+    `places`: place -> the variable that fills it, if the names differ. Exactly these places must occur. Raises
+    ConfigError, which begins with `where`.
     """
 
     def __init__(self, source: str, places: Mapping[str, str] | None = None, where: str = "a judge's prompt") -> None:
         try:
             parts = list(Formatter().parse(source))
         except ValueError as error:
-            raise ConfigError(f"{where} is no template: {error}") from None
+            raise ConfigError(f"{where} is not a template: {error}") from None
         self.source = source
         fields = {(place, form, conversion) for _, place, form, conversion in parts if place is not None}
         self._places = dict(places or {place: place for place, _, _ in fields if place.isidentifier()})
         if fields != {(place, "", None) for place in self._places}:
             wanted = ", ".join(f"{{{place}}}" for place in self._places)
-            raise ConfigError(f"{where} must have the places {wanted}, written just so, and no others")
+            raise ConfigError(f"{where} must have the places {wanted}, written exactly like this, and no others")
         self._labels = tuple(dict.fromkeys(_TAG.findall(source)))
 
     def render(self, values: Mapping[str, str]) -> str:
-        """The prompt, stripped; tags of its own that a value imitates are broken."""
+        """The filled prompt, stripped; in values, tags that imitate the prompt's own are broken."""
         filled = {place: harmless(values[name], self._labels) for place, name in self._places.items()}
         return self.source.format(**filled).strip()
 
@@ -93,11 +93,11 @@ Wording = OwnWording | TextWording
 def wordings(
     judge: str, template: str, official_dir: str | None, file: str, constant: str, places: Mapping[str, str]
 ) -> dict[str, Wording]:
-    """A prompt of a judge by language of Deep Research Bench: ours, or the official one where there is a checkout.
+    """A prompt of a judge by language of Deep Research Bench: ours, or the official one if there is a checkout.
 
-    `file`, `constant`, `places`: the official prompt is a text assigned at the top level of a Python file.
-    `{language}` becomes `en` or `zh`, `{suffix}` `_en` or nothing. Raises ConfigError where the checkout
-    does not fit.
+    `file`, `constant`, `places`: the official prompt is a string assigned at the top level of a Python file.
+    `{language}` becomes `en` or `zh`, `{suffix}` becomes `_en` or empty. Raises ConfigError if the checkout
+    lacks the file or the constant, or its places differ.
     """
 
     def of(lang: str) -> Wording:
@@ -117,16 +117,16 @@ def wordings(
 
 
 def _constant(path: Path, name: str) -> str:
-    """The text assigned to `name` at the top level of a file; the last assignment counts, as in Python."""
+    """The string assigned to `name` at the top level of a file; the last assignment counts, as in Python."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=path.name)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror})") from None
     except (SyntaxError, ValueError, RecursionError):
-        raise ConfigError(f"{path} is no Python file in UTF-8") from None
+        raise ConfigError(f"{path} is not a Python file in UTF-8") from None
     assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
     values = {target.id: node.value for node in assigned for target in node.targets if isinstance(target, ast.Name)}
     value = values.get(name)
     if not isinstance(value, ast.Constant) or not isinstance(value.value, str) or not value.value.strip():
-        raise ConfigError(f"{path} has no constant {name} that is plain text")
+        raise ConfigError(f"{path} has no constant {name} that is a plain string")
     return value.value

@@ -1,10 +1,10 @@
 """`world.coverage`: the share of a sample's needed facts that a report states (closed world; asks no model).
 
-A fact is given as forms: fragments joined by ` & `, all of which one sentence must hold.
-A sentence is read with what is above it: the headings, the bullet it belongs to, a line before it that
-ends in a colon or is bold, and, where it opens with a pronoun, the sentence before. At least one fragment
-must be in the sentence itself. Case, emphasis, citation marks and thousands separators do not count;
-Latin words and numbers must be whole. The reference list is no statement. Negations are not understood.
+A fact is given as forms: fragments joined by ` & `, all of which one sentence must contain.
+A sentence is read in its context: the headings above, the bullet it belongs to, a line before it that ends
+in a colon or is bold, and, if it opens with a pronoun, the sentence before. At least one fragment must be
+in the sentence itself. Case, emphasis, citation marks and thousands separators are ignored; Latin words
+and numbers must match whole. The reference list does not count. Negations are not understood.
 """
 
 import re
@@ -33,7 +33,7 @@ _PRONOUN = re.compile(
 
 
 def stated(report: str, forms: Iterable[str]) -> set[str]:
-    """The forms of which some sentence of the report holds all fragments, at least one of them without its context."""
+    """The forms whose fragments are all in one sentence or its context, at least one of them in the sentence itself."""
     said = [(normal(sentence), normal(above)) for sentence, above in passages(without_citations(report))]
 
     def is_stated(form: str) -> bool:
@@ -48,7 +48,7 @@ def stated(report: str, forms: Iterable[str]) -> set[str]:
 
 
 def passages(body: str) -> Iterator[tuple[str, str]]:
-    """Each sentence with its context: what is above it and of a lower rank, each line ending what is of its own."""
+    """Each sentence with its context: the nearest lines above of each lower rank, and what a pronoun refers to."""
     open_above: list[tuple[int, str]] = []
     for line in filter(str.strip, body.splitlines()):
         rank, text = _TEXT, line.strip()
@@ -68,7 +68,7 @@ def passages(body: str) -> Iterator[tuple[str, str]]:
 
 
 def normal(text: str) -> str:
-    """Folded to what is compared: case, emphasis, blanks, thousands separators."""
+    """The text as compared: without differences of case, emphasis, white space and thousands separators."""
     text = _SEPARATOR.sub("", text)
     text = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"\s+", " ", re.sub(r"[*_`《》]", "", text))
@@ -82,15 +82,15 @@ def _pattern(fragment: str) -> re.Pattern[str]:
 
 
 class World(Judge):
-    """Looks each fact's forms up in the report; `aiq.judges.world` says how.
+    """Looks up each fact's forms in the report, as `aiq.judges.world` explains.
 
-    The detail lists the facts not stated and counts both by depth (`d1/...`: how many pages lie before).
+    The detail lists the facts not stated, and counts needed and missing ones by depth (`d1/...`: pages on the way).
     """
 
     metrics = (Metric.share("world.coverage", notices=("sections", "facts", "roles", "numbers", "nonsense")),)
 
     def metrics_for(self, sample: Sample) -> tuple[Metric, ...]:
-        """None for a sample that needs no facts."""
+        """No metrics for a sample that needs no facts."""
         return self.metrics if sample.truth and sample.truth.facts else ()
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:

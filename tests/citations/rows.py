@@ -1,4 +1,4 @@
-"""Literal cases, one JSON value a line, kept beside the tests that read them."""
+"""Reads literal cases, one JSON value per line, from files beside the tests."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def rows(name: str, *kinds: str) -> list[Any]:
-    """The rows of a file; with kinds, what follows the kind in those rows that begin with one of them."""
+    """The rows of a file; with `kinds`, the rest of each row that begins with one of these kinds."""
     lines = Path(__file__).with_name(name).read_text(encoding="utf-8").split("\n")
     found = [json.loads(line) for line in lines if line]
     return [row[1:] for row in found if row[0] in kinds] if kinds else found

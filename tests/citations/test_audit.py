@@ -1,4 +1,4 @@
-"""The audit by itself: what it finds, that it changes nothing, and what it makes of a report without sources."""
+"""The audit alone: unused entries, uncited paragraphs, and URLs that it reports but leaves in the text."""
 
 from aiq.citations.audit import ReportAudit, audit_report
 from aiq.citations.match import SourceIndex
@@ -21,13 +21,13 @@ def audit(text: str, sources: tuple[Source, ...] | None = SOURCES) -> ReportAudi
     return audit_report(parse_report(text), None if sources is None else SourceIndex(sources))
 
 
-def test_entries_that_nothing_cites() -> None:
+def test_entries_without_marks_are_unused() -> None:
     entries = "[1] https://v.com/1\n[2] https://v.com/docs/2\n[3] report.pdf, p.15\n"
     assert audit(f"A [2].{LIST}{entries}").unused == (0, 2)
     assert audit(f"A [7](https://v.com/1).{LIST}{entries}").unused == (1, 2)
 
 
-def test_paragraphs_that_cite_nothing() -> None:
+def test_paragraphs_without_citations_are_reported() -> None:
     text = (
         "# Title\n\nFirst is cited [1].\n\nSecond is not.\n\n- an item https://v.com/9\n- another item\n\n"
         f"```\ncode\n```\n{LIST}[1] https://v.com/1\n"
@@ -36,7 +36,7 @@ def test_paragraphs_that_cite_nothing() -> None:
     assert [text[start:end] for start, end in found.uncited_paragraphs] == ["Second is not.", "another item"]
 
 
-def test_a_safe_url_of_the_text_that_no_tool_returned_is_told_and_stays() -> None:
+def test_a_safe_url_in_the_text_that_no_tool_returned_is_reported_and_stays() -> None:
     text = f"The page is https://nope.com/x [1].{LIST}[1] https://v.com/1\n"
     verified = verify(text, SOURCES, configured(CitationSettings))
     assert [(url.outcome, url.reason) for url in verified.found.body_urls] == [("invalid", "url_not_in_registry")]

@@ -1,7 +1,7 @@
-"""Literal reports and look-ups: what is read of each, what of it is verified, and that verifying twice changes nothing.
+"""Literal reports and look-ups: what is parsed and verified of each, and that verifying twice changes nothing.
 
-A row of `reports.jsonl` has a `text` and mostly `sources` (null: none are known); what `expected` leaves out is empty,
-a report whose `verified` text is left out stays as it is. A row of `lookups.jsonl`: sources, cited URL, level, source.
+A row of `reports.jsonl` has a `text` and mostly `sources` (null: unknown); what `expected` omits is empty, and a report
+whose `verified` text is omitted is unchanged. A row of `lookups.jsonl`: sources, cited URL, level, source.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ def _verified(text: str, sources: list[str | dict[str, str]] | None, settings: d
 
 
 def _said(text: str, verified: Verified) -> dict[str, Any]:
-    """What a verification says, as plain data; nothing empty."""
+    """The result of a verification as plain data, without what is empty."""
     report, audit = verified.found.report, verified.audit
     said = {
         "entries": [[e.entry.number, [use.url for use in e.entry.urls], e.outcome] for e in verified.found.entries],

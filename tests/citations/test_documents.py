@@ -27,7 +27,7 @@ SOURCES = ["r.pdf, p.15", "r.pdf, pp. 20-24", "r.pdf, p.40"]
 
 
 @each("cited")
-def test_rules(cited: str, ignore: int | None, window: int | None, exact: int | None) -> None:
+def test_page_rules(cited: str, ignore: int | None, window: int | None, exact: int | None) -> None:
     expected = [None if position is None else SOURCES[position] for position in (ignore, window, exact)]
     assert [find(SOURCES, cited, pages=rule) for rule in ("ignore", "window", "exact")] == expected
 
@@ -38,7 +38,7 @@ def test_rules(cited: str, ignore: int | None, window: int | None, exact: int | 
         (SOURCES, "r.pdf, p.18", {"page_window": 2}, "r.pdf, pp. 20-24"),
         (SOURCES, "r.pdf, p.18", {"page_window": 1}, None),
         (SOURCES, "r.pdf, p.16", {"page_window": 0}, None),
-        # a document retrieved as a whole has every page
+        # a document retrieved as a whole contains every page
         (["r.pdf, p.2", "r.pdf"], "r.pdf, p.2", {"pages": "exact"}, "r.pdf, p.2"),
         (["r.pdf, p.2", "r.pdf"], "r.pdf, p.3", {"pages": "exact"}, "r.pdf"),
         (["r.pdf, p.2", "r.pdf"], "r.pdf", {"pages": "exact"}, "r.pdf"),
@@ -56,7 +56,7 @@ ranges = st.tuples(st.integers(1, 30), st.integers(0, 5)).map(lambda pair: (pair
 
 @pytest.mark.timing
 @given(st.lists(ranges, min_size=1, max_size=6), ranges, st.integers(0, 3))
-def test_nothing_nearer_is_overlooked(sources: list[tuple[int, int]], cited: tuple[int, int], window: int) -> None:
+def test_the_nearest_page_decides(sources: list[tuple[int, int]], cited: tuple[int, int], window: int) -> None:
     def apart(source: tuple[int, int]) -> int:
         return max(0, source[0] - cited[1], cited[0] - source[1])
 
@@ -68,7 +68,7 @@ def test_nothing_nearer_is_overlooked(sources: list[tuple[int, int]], cited: tup
 
 
 def test_keys() -> None:
-    """A page needs a separator, and a name is not cut; NFKC, because file names come decomposed."""
+    """A page needs a separator, and names are not cut; NFKC is needed because file names may come decomposed."""
     assert [text for text, key in rows("documents.jsonl", "key") if parse_key(text) != DocumentKey(*key)] == []
 
 
@@ -79,7 +79,7 @@ def test_an_entry_names_a_document() -> None:
 
 
 def test_a_part_of_an_entry_must_name_a_file_or_a_page() -> None:
-    """V5: otherwise any words behind a colon could be a registered name; nor does a name inside other words count."""
+    """V5: otherwise any words after a colon could be a registered name; a name within other words does not count."""
     invented = "A wholly invented study: knowledge_search"
     assert [key.name for key in named_documents(invented)] == [invented.lower()]
     names = [key.name for key in named_documents("A wholly invented study, via knowledge_search in data.md")]
@@ -91,15 +91,15 @@ def test_a_part_of_an_entry_must_name_a_file_or_a_page() -> None:
 
 @pytest.mark.parametrize(("entry", "pages"), rows("documents.jsonl", "pages"))
 def test_no_part_of_an_entry_means_a_document_without_its_pages(entry: str, pages: list[list[int]]) -> None:
-    """Of several pages each is a key."""
+    """Each of several pages gives a key."""
     found = [[key.first, key.last] for key in named_documents(entry) if key.name == "report.pdf"]
     assert [page for number, page in enumerate(found) if page not in found[:number]] == pages
 
 
 @pytest.mark.timing
 @pytest.mark.parametrize("piece", ["p. 3, 5, 7 a.md - ", "1,", "a.md, ", "(", "第一", "- ", "x.md|p. 1|"])
-def test_no_entry_takes_long_to_read(piece: str) -> None:
-    """Of an entry 2,000 characters count; what is made of them is limited too."""
+def test_entries_are_read_quickly(piece: str) -> None:
+    """Only 2,000 characters of an entry count, and the number of keys made of them is limited too."""
     start = time.perf_counter()
     assert len(named_documents(piece * 2000)) < 1000
     assert time.perf_counter() - start < 0.5

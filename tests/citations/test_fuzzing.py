@@ -1,4 +1,4 @@
-"""What finds defects must find one: the fuzzer's rounds, its corpus, and the benchmark beside it."""
+"""The fuzzer finds a planted defect: its rounds, its corpus, and the benchmark beside it."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_a_defect_is_found_and_made_small() -> None:
+def test_a_defect_is_found_and_reduced() -> None:
     def check(case: Case) -> None:
         if "[1-3]" in case.text:
             raise AssertionError("the fragment is there")

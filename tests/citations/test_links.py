@@ -21,7 +21,7 @@ def test_addresses(text: str, found: list[str]) -> None:
 
 @pytest.mark.timing
 @given(st.text(alphabet="https:/.()[]e, \n", max_size=60))
-def test_what_is_found_stands_in_the_text(text: str) -> None:
+def test_addresses_are_found_as_written(text: str) -> None:
     assert all(url in text for url in addresses(text))
 
 
@@ -37,7 +37,7 @@ def test_hostile_texts_are_read_in_linear_time() -> None:
 
 
 def test_urls_of_the_body() -> None:
-    """Where each ends, and how it is written."""
+    """Where each of them ends, and its form."""
     for text, found in rows("links.jsonl"):
         assert [[use.form, use.url] for use in parse_report(text).body_urls] == found
 
@@ -61,6 +61,6 @@ def test_a_url_that_is_wrapped_over_lines(entry: str, url: str, first: str) -> N
 
 
 @pytest.mark.parametrize("line", ["(2024-05-01)", "2024-05-01", "A title", "Title", "https://v.com/b", "www.v.com/b"])
-def test_a_line_that_is_no_rest_of_a_url(line: str) -> None:
+def test_a_line_that_does_not_continue_a_url(line: str) -> None:
     report = parse_report(f"So [1].\n\n## References\n\n[1] https://v.com/1\n{line}\n[2] https://v.com/2\n")
     assert report.entries[0].urls[0].url == "https://v.com/1"

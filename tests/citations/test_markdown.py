@@ -1,4 +1,4 @@
-"""What of a report is prose, and that hostile Markdown is read in linear time."""
+"""Which parts of a report are prose, and that hostile Markdown is read in linear time."""
 
 import time
 
@@ -11,7 +11,7 @@ from tests.cases import table
 each = table(__file__)
 
 _ATTEMPTS = 3
-"""A busy machine makes one measurement wrong, a quadratic rule all of them."""
+"""A busy machine spoils one measurement, a quadratic rule all of them."""
 
 
 def _seconds(text: str) -> float:
@@ -32,7 +32,7 @@ def _seconds(text: str) -> float:
     ],
     ids=["table", "line", "word", "nested", "pictures"],
 )
-def test_a_giant_of_one_kind_takes_a_small_multiple_of_prose(text: str) -> None:
+def test_a_large_text_of_one_construct_takes_at_most_a_small_multiple_of_prose(text: str) -> None:
     prose = "Ordinary prose, as reports have it, with a citation at its end [1].\n\n" * (len(text) // 70)
     assert any(_seconds(text) < 25 * _seconds(prose) for _ in range(_ATTEMPTS))
 
@@ -69,7 +69,7 @@ def test_inline_spans(content: str, spans: list[tuple[str, str]]) -> None:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_offsets_hold_for_every_kind_of_line_end(newline: str) -> None:
+def test_offsets_are_right_with_every_kind_of_line_end(newline: str) -> None:
     lines = ["# T", "", "`x` so [1]", "", "> 引 [2]", "", "## References", "[1] https://v.com/1", "[2] https://v.com/2"]
     text = newline.join(lines)
     report = parse_report(text)
@@ -81,7 +81,7 @@ def test_offsets_hold_for_every_kind_of_line_end(newline: str) -> None:
 
 
 @each("text")
-def test_spans_stand_where_the_text_has_them(text: str) -> None:
+def test_spans_are_at_their_places_in_the_text(text: str) -> None:
     spans = read_markdown(text).spans
     assert spans
     for span in spans:
@@ -89,6 +89,6 @@ def test_spans_stand_where_the_text_has_them(text: str) -> None:
     assert text[spans[-1].start : spans[-1].end] == "`code`"
 
 
-def test_marks_behind_an_escaped_pipe() -> None:
+def test_marks_after_an_escaped_pipe() -> None:
     report = parse_report("| a | b | c |\n|---|---|---|\n| x\\|y [1] | `[2]` | [3] |\n")
     assert [report.text[mark.start : mark.end] for mark in report.marks] == ["[1]", "[3]"]

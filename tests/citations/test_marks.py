@@ -1,4 +1,4 @@
-"""Numerals: read, and written again in their style."""
+"""Numerals: parsed, and written back in their style."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,5 +20,5 @@ def test_like(written: str, number: int, expected: str) -> None:
 
 
 @given(st.sampled_from(["1", "１", "①", "¹"]), st.integers(1, 50))
-def test_what_is_written_is_read(written: str, number: int) -> None:
+def test_a_written_numeral_is_read_back(written: str, number: int) -> None:
     assert value(like(written, number)) == number

@@ -1,4 +1,4 @@
-"""Look-ups: which level wins, and what bounds their cost. The five levels are in `lookups.jsonl`."""
+"""Look-ups: which level wins, and that their cost is bounded. The five levels are in `lookups.jsonl`."""
 
 import time
 
@@ -24,7 +24,7 @@ def test_a_marked_truncation_is_told_from_the_others(cited: str, marked: bool) -
     assert match.marked is marked
 
 
-def test_an_earlier_level_wins_and_malformed_sources_harm_nothing() -> None:
+def test_an_earlier_level_wins_and_malformed_sources_are_harmless() -> None:
     index = _index(("http://[::1", "", "https://e.com/a/b", "https://e.com/a/b/c", "https://e.com/a/b?x=1"))
     match = index.match_url("https://e.com/a/b")
     assert match is not None
@@ -32,7 +32,7 @@ def test_an_earlier_level_wins_and_malformed_sources_harm_nothing() -> None:
     assert index.match_url("http://[::1") is None
 
 
-def test_a_look_up_costs_the_same_in_a_large_registry() -> None:
+def test_look_ups_do_not_slow_down_in_a_large_registry() -> None:
     """Generous: a scan of 4,000 sources would be some eighty times slower than one of 50."""
 
     def seconds(size: int) -> float:

@@ -1,4 +1,4 @@
-"""The metrics of citations: which citations a rate counts, and what cannot be had."""
+"""The citation metrics: which citations a rate counts, and when a metric cannot be computed."""
 
 from aiq.citations.metrics import metrics_of, ratios_of
 from aiq.core.reports import Audit, MatchLevel, RemovedCitation, ValidCitation
@@ -24,7 +24,7 @@ def test_all_levels_are_valid_and_only_some_exact() -> None:
     assert list(both.values()) == [7 / 9, 3 / 9, 7, 3]
 
 
-def test_what_cannot_be_had_is_none() -> None:
+def test_metrics_that_cannot_be_computed_are_none() -> None:
     assert list(metrics_of(Audit()).values()) == [None, None, 0, 0]
     blind = metrics_of(Audit(removed_citations=(removed("shortened_url"),)), with_sources=False)
     assert list(blind.values()) == [None, None, None, 1]

@@ -1,4 +1,4 @@
-"""Whole reports: paragraphs, and nothing lost between the parts."""
+"""Whole reports: paragraphs, and the order of all parts."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ def _paragraphs(text: str) -> list[str]:
 LIST = "## References\n\n[1] https://v.com/1\n[2] https://v.com/2\n"
 
 
-def test_paragraphs_are_where_a_citation_could_stand() -> None:
+def test_paragraphs_are_where_a_citation_could_be() -> None:
     body = [
         "# Title\n\n**A bold title**\n\n__Another:__\n\n",
         "A paragraph\nof two lines [1].",
@@ -37,7 +37,7 @@ def test_paragraphs_are_where_a_citation_could_stand() -> None:
     assert _paragraphs("".join(body)) == body[1::2]
 
 
-def test_a_paragraph_that_a_list_begins_in_ends_there() -> None:
+def test_a_paragraph_ends_where_a_list_begins_in_it() -> None:
     assert _paragraphs("So it is.\nReferences:\n[1] https://v.com/1\n[2] https://v.com/2\n") == ["So it is."]
 
 
@@ -46,7 +46,7 @@ def test_a_paragraph_that_a_list_begins_in_ends_there() -> None:
         st.sampled_from([*"ab[]()`$|>-#*1:\n\r \t", "[1]", "## References\n", "[1] ", "https://v.com/", "```\n"])
     ).map("".join)
 )
-def test_the_parts_of_a_report_lie_apart_and_in_order(text: str) -> None:
+def test_the_parts_of_a_report_are_in_order_and_do_not_overlap(text: str) -> None:
     report = parse_report(text)
     for parts in (
         [(found.start, found.end) for found in report.lists],

@@ -1,4 +1,4 @@
-"""Which sentence cites what, and the passage of a source that is closest to it."""
+"""Which sentence cites which source, and the passage of the source that is closest to the sentence."""
 
 import time
 
@@ -26,7 +26,7 @@ def test_a_statement_is_the_sentence_with_the_mark(text: str, statements: list[s
     assert [found.text for found in cited_statements(parse_report(f"# Title\n\n{text}{LIST}"))] == statements
 
 
-def test_a_statement_knows_its_place_its_marks_and_urls() -> None:
+def test_a_statement_has_its_place_marks_and_urls() -> None:
     text = f"It stood. It grew [1] and [2] (https://d.example/x). It fell.{LIST}"
     (statement,) = cited_statements(parse_report(text))
     assert (statement.marks, statement.body_urls) == ((0, 1), (0,))
@@ -45,7 +45,7 @@ def test_a_statement_knows_its_place_its_marks_and_urls() -> None:
         "\\" * 20000 + "[1]",
     ],
 )
-def test_hostile_reports_take_no_time(text: str) -> None:
+def test_hostile_reports_are_read_quickly(text: str) -> None:
     report = parse_report(text + LIST)
     start = time.process_time()
     cited_statements(report)
@@ -53,7 +53,7 @@ def test_hostile_reports_take_no_time(text: str) -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("aB1 []()【】*-#|.\n。https://x.example,，\ue000\ue001"), max_size=300))
-def test_no_text_breaks_it_and_every_citation_is_in_one_statement_at_most(text: str) -> None:
+def test_any_text_can_be_read_and_every_citation_is_in_at_most_one_statement(text: str) -> None:
     report = parse_report(text)
     statements = cited_statements(report)
     marks = [number for statement in statements for number in statement.marks]
@@ -71,7 +71,7 @@ TOWER_ZH = "高塔位于港口。它于1889年竣工，由陈望设计。每七�
 
 
 def marked(text: str, statement: str) -> str | None:
-    """The closest passage with brackets around what is shared."""
+    """The closest passage, with brackets around the shared words."""
     found = SourceSentences(text).closest(statement)
     if found is None:
         return None
@@ -136,7 +136,7 @@ SOURCES = (
 )
 
 
-def test_every_statement_meets_every_source_that_it_validly_cites_once() -> None:
+def test_every_statement_is_paired_once_with_each_source_that_it_validly_cites() -> None:
     found = cited_passages(audit_report(parse_report(REPORT), SourceIndex(SOURCES)))
     assert [(c.statement.text, c.source.url, c.entry, c.passage and c.passage.text) for c in found] == [
         ("Halden Works was founded in 1912.", "https://a.example/x", 1, "Halden Works was founded in 1912."),
@@ -148,7 +148,7 @@ def test_every_statement_meets_every_source_that_it_validly_cites_once() -> None
     ]
 
 
-def test_nothing_is_read_where_no_passages_are_asked_for() -> None:
+def test_without_passages_no_source_is_read() -> None:
     case = AuditCase(REPORT, SOURCES, configured(CitationSettings))
     with_them, without = audited(case), audited(case, passages=False)
     assert (len(with_them.passages), without.passages, without.record.passages) == (6, (), ())
@@ -157,7 +157,7 @@ def test_nothing_is_read_where_no_passages_are_asked_for() -> None:
 
 @pytest.mark.timing
 @pytest.mark.parametrize("unit", ["a. ", "a", " ", "\n", "中", ".”", "tower ", "1,", "word one. Word two\n"])
-def test_hostile_sources_take_no_time(unit: str) -> None:
+def test_hostile_sources_are_read_quickly(unit: str) -> None:
     text = unit * (300_000 // len(unit))
     start = time.process_time()
     SourceSentences(text).closest(text)
@@ -168,7 +168,7 @@ def test_hostile_sources_take_no_time(unit: str) -> None:
     st.text(alphabet=st.sampled_from('aB1s ,.!?。，中的\n"”ﬁé\u0301\x00|'), max_size=200),
     st.text(alphabet=st.sampled_from('aB1s ,.!?。，中的\n"”ﬁé\u0301\x00|'), max_size=60),
 )
-def test_places_are_those_of_the_text_whatever_it_is(text: str, statement: str) -> None:
+def test_places_are_right_in_any_text(text: str, statement: str) -> None:
     found = SourceSentences(text).closest(statement)
     if found is not None:
         assert text[found.start : found.end] == found.text

@@ -1,6 +1,6 @@
-"""What holds for any report and any registry: generated ones, and the corpus of those that failed once.
+"""Properties of any report and any registry, checked on generated ones and on the corpus of those that once failed.
 
-`scripts/fuzz` tries many more of the same; the properties are in `tests/citations/fuzzing/properties.py`.
+`scripts/fuzz` tries many more of them; the properties are in `tests/citations/fuzzing/properties.py`.
 """
 
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_look_ups(case: tuple[list[str], list[str]]) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*.json")), ids=lambda path: path.stem)
-def test_what_failed_once(path: Path) -> None:
+def test_cases_that_once_failed(path: Path) -> None:
     check(read_case(path))
 
 
@@ -55,7 +55,7 @@ def test_time_is_linear(unit: str, before: str) -> None:
 
 @given(st.text(alphabet="abc XYZ.,;!?-_*#>|`~$\\(){}<&'\"\n\r\t0123456789中文，。：é", max_size=200))
 @settings(generated, max_examples=100)
-def test_a_text_without_brackets_and_urls_stays(text: str) -> None:
+def test_a_text_without_brackets_and_urls_is_unchanged(text: str) -> None:
     assert verify(text, [Source(url="https://v.com/1")], configured(CitationSettings)).text == text
 
 

@@ -1,4 +1,4 @@
-"""Real reports and the 8 reference reports: all is read, and their own URLs as sources lose nothing."""
+"""Real reports and the 8 reference reports: all is parsed, and with their own URLs as sources nothing is lost."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ def _reports(folder: Path, name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def real(shared_data: Path) -> list[str]:
-    """Every fifth; `scripts/golden.py` audits them all."""
+    """Every fifth report; `scripts/golden.py` audits them all."""
     return _reports(shared_data, "raw_data/claude-3-7-sonnet-latest.jsonl.gz")[::5]
 
 

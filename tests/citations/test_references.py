@@ -1,4 +1,4 @@
-"""Titles of reference lists, their entries, and what after them is none."""
+"""Titles of reference lists, their entries, and text after them that is not an entry."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_numberings(gap: str) -> None:
 
 
 @pytest.mark.parametrize("numbering", ["[{}] ", "{}. ", "- ", "[{}]: "])
-def test_where_the_url_stands(numbering: str) -> None:
+def test_the_url_may_be_anywhere_in_an_entry(numbering: str) -> None:
     def of(text: str) -> ParsedReport:
         entries = (numbering.replace("{}", str(n)) + text.replace("{}", f"https://v.com/{n}") for n in (1, 2))
         return _listed("\n".join(entries))
@@ -44,7 +44,7 @@ def test_other_lists() -> None:
 
 @pytest.mark.parametrize("appendix", _texts("after"))
 @pytest.mark.parametrize("numbering", ["[{}] ", "{}. ", "- ", ""])
-def test_what_follows_a_list_is_no_entry(appendix: str, numbering: str) -> None:
+def test_what_follows_a_list_is_not_an_entry(appendix: str, numbering: str) -> None:
     entries = "\n".join(numbering.replace("{}", str(n)) + f"A https://v.com/{n}" for n in (1, 2))
     report = _listed(entries, behind=appendix)
     assert _urls(report) == BOTH
@@ -55,7 +55,7 @@ def test_no_list() -> None:
     assert [text for text in _texts("none") if parse_report(text).entries] == []
 
 
-def test_numbers_within_an_entry_begin_no_other() -> None:
+def test_numbers_within_an_entry_do_not_begin_another() -> None:
     assert [line for line in _texts("one") if [number for number, _ in _urls(_listed(line))] != [1]] == []
 
 
@@ -67,23 +67,23 @@ def test_numbers_within_an_entry_begin_no_other() -> None:
         "(1) A https://v.com/1 (2) https://x.com (3) https://x.com\n(2) https://v.com/2\n(3) https://v.com/3\n",
     ],
 )
-def test_a_number_that_the_next_line_has_again_began_no_entry_before(entries: str) -> None:
+def test_a_number_with_which_the_next_line_begins_did_not_begin_an_entry_before(entries: str) -> None:
     found = _urls(_listed(entries))
     assert [(number, urls[0]) for number, urls in found] == [(n, f"https://v.com/{n}") for n in (1, 2, 3)]
 
 
-def test_entries_of_one_line_may_skip_a_number_and_the_last_may_name_no_target() -> None:
+def test_entries_in_one_line_may_skip_a_number_and_the_last_may_lack_a_target() -> None:
     assert _urls(_listed("[1] A https://v.com/1 [3] B https://v.com/3")) == [BOTH[0], (3, ["https://v.com/3"])]
     assert _urls(_listed("[1] A https://v.com/1 [2] B, a book")) == [BOTH[0], (2, [])]
 
 
-def test_a_list_without_heading_at_the_end_is_one() -> None:
+def test_a_list_at_the_end_needs_no_heading() -> None:
     report = parse_report("So it is [1].\n\n[1] A - https://v.com/1\n[2] B - https://v.com/2\n\n")
     assert [entry.number for entry in report.entries] == [1, 2]
     assert [mark.numbers for mark in report.marks] == [(1,)]
 
 
-def test_footnotes_are_entries_wherever_they_stand() -> None:
+def test_footnotes_are_entries_wherever_they_are() -> None:
     report = parse_report("So [^1].\n\n[^1]: A https://v.com/1\n\nMore [^2].\n\n[^2]: B https://v.com/2\n\nEnd.\n")
     assert [entry.number for entry in report.entries] == [1, 2]
     assert [mark.form for mark in report.marks] == ["footnote", "footnote"]
@@ -99,5 +99,5 @@ def test_footnotes_are_entries_wherever_they_stand() -> None:
     ],
 )
 def test_titles(strength: str | None, titles: list[str]) -> None:
-    """Words of the table and nothing else, whatever markup is around them."""
+    """A title consists of words of the table and nothing else, whatever markup is around them."""
     assert [title for title in titles if title_strength(title) != strength] == []

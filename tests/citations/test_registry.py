@@ -1,4 +1,4 @@
-"""The registry: what is one source, in which order, of which kind, and what is kept of each."""
+"""The registry: which sources are the same, their order and kind, and what is kept of each."""
 
 import asyncio
 import hashlib
@@ -49,7 +49,7 @@ def kinds(registry: SourceRegistry) -> dict[str, str]:
             ["Report.pdf, p. 3", "report.pdf, p.4"],
         ),
         ([("http://[::1", (0,)), ("http://[::1", (0,))], ["http://[::1"]),  # malformed, kept as it is
-        ([("", (0,)), ("  ", (1,))], []),  # nothing that could be cited
+        ([("", (0,)), ("  ", (1,))], []),  # nothing that can be cited
     ],
 )
 def test_each_source_is_kept_once_in_order(added: list[tuple[str, tuple[int, ...]]], kept: list[str]) -> None:
@@ -59,7 +59,7 @@ def test_each_source_is_kept_once_in_order(added: list[tuple[str, tuple[int, ...
     assert [source.address for source in registry.all()] == kept
 
 
-def test_of_two_calls_the_first_keeps_url_title_and_call() -> None:
+def test_the_first_of_two_calls_determines_url_title_and_call() -> None:
     registry = SourceRegistry()
     registry.add(Source(url="http://www.e.com/a/", title="Later", text="the whole page", call_id="c2"), (2, 0, 0))
     registry.add(Source(url="https://e.com/a", title="", text="a snippet", call_id="c1", published="2026"), (1, 0, 0))
@@ -78,7 +78,7 @@ def test_the_relevance_is_that_of_the_query_which_a_source_fits_best() -> None:
 
 
 def test_kinds_are_kept_apart_and_the_strongest_counts() -> None:
-    """V7: what a call was asked with and gives back is an echo, so no agent makes a mention by searching."""
+    """V7: a URL of a call's arguments in its result is an echo, so that no agent creates a mention by searching."""
     registry = SourceRegistry()
     note(registry, '{"query": "https://e.com/a https://e.com/b https://e.com/c"}', "echoed")
     note(registry, "no results for https://e.com/b; try https://e.com/d", "mentioned")
@@ -97,7 +97,7 @@ def test_kinds_are_kept_apart_and_the_strongest_counts() -> None:
     assert (seen.text, seen.digest, seen.title) == ("", "", "")
 
 
-def test_of_what_was_only_seen_a_row_keeps_what_the_report_names() -> None:
+def test_a_row_keeps_only_those_unretrieved_sources_that_the_report_names() -> None:
     registry = SourceRegistry()
     registry.add(Source(url="https://e.com/page"), (0,))
     note(registry, " ".join(f"https://e.com/{n}" for n in range(1000)), "mentioned")
@@ -123,7 +123,7 @@ seen = st.lists(
 
 @pytest.mark.timing
 @given(seen, st.randoms())
-def test_arrival_decides_nothing(sources: list[tuple[str, SourceKind, int, str]], random: st.DataObject) -> None:
+def test_arrival_order_does_not_matter(sources: list[tuple[str, SourceKind, int, str]], random: st.DataObject) -> None:
     def known(rows: list[tuple[str, SourceKind, int, str]]) -> list[tuple[str | None, str, str]]:
         registry = SourceRegistry()
         for url, kind, turn, text in rows:
@@ -135,7 +135,7 @@ def test_arrival_decides_nothing(sources: list[tuple[str, SourceKind, int, str]]
     assert known(shuffled) == known(sources)
 
 
-def test_a_page_full_of_addresses_costs_little() -> None:
+def test_a_page_full_of_addresses_is_noted_quickly() -> None:
     registry = SourceRegistry()
     start = time.process_time()
     note(registry, " ".join(f"https://e.com/{n}" for n in range(5_000)), "mentioned")
@@ -152,7 +152,7 @@ class Asked(BaseModel):
 
 @dataclass
 class Scripted:
-    """A tool that answers as it was told to, or fails."""
+    """A tool that answers or fails as scripted."""
 
     answer: ToolResult | ToolError
     data_source: str | None = "web"
@@ -187,7 +187,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize("answer", FAILURES)
-def test_failures_and_empty_results_are_no_evidence(answer: ToolResult | ToolError) -> None:
+def test_failures_and_empty_results_register_no_evidence(answer: ToolResult | ToolError) -> None:
     registry = registry_after(answer)
     assert registry.all() == ()
     assert {source.kind for source in registry.known()} <= {"echoed"}
@@ -201,18 +201,18 @@ def test_a_url_in_the_prose_of_a_page_was_not_retrieved() -> None:
         sources=(Source(url="https://e.com/page", text="see https://evil.com/x"),),
     )
     helped = registry_after(answer, data_source=None)
-    assert {source.kind for source in helped.known()} == {"echoed"}  # what a helper says is no evidence
+    assert {source.kind for source in helped.known()} == {"echoed"}  # what a helper says is not evidence
     registry = registry_after(answer, query="what does https://asked.com/a say?")
     assert kinds(registry) == {
         "https://e.com/page": "retrieved",
         "https://evil.com/x": "mentioned",
-        "https://asked.com/a": "echoed",  # the agent named it first: that a result repeats it proves nothing
+        "https://asked.com/a": "echoed",  # the agent named it first, so that its repetition in a result proves nothing
     }
     text = f"{LIST}[1] T https://evil.com/x\n[2] T https://asked.com/a\n[3] T https://e.com/page\n"
     verified = verify(text, registry.known(), configured(CitationSettings))
     assert [removed.seen_as for removed in verified.audit.removed_citations] == ["mentioned", "echoed"]
     assert [citation.source for citation in verified.audit.valid_citations] == ["https://e.com/page"]
-    assert registry_after(ToolResult(content="nothing")).known() == ()  # every attempt has a registry of its own
+    assert registry_after(ToolResult(content="nothing")).known() == ()  # every attempt has its own registry
 
 
 def test_a_citation_line_in_a_chunk_registers_nothing() -> None:

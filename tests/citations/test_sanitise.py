@@ -1,4 +1,4 @@
-"""Unsafe URLs in every spelling, and hosts that pass for others; what becomes of them is in `reports.jsonl`.
+"""Unsafe URLs in every spelling, and hosts that imitate others; `reports.jsonl` has what verification does with them.
 
 A row of `unsafe.jsonl`: URL, the rule it breaks (null: none); of `look_alikes.jsonl`: known hosts, URL, its flags.
 """

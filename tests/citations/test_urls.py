@@ -1,4 +1,4 @@
-"""URLs: what two spellings of one address have in common, hosts, and the addresses of DOIs and arXiv papers."""
+"""URLs: equal keys for all spellings of an address, hosts, and the addresses of DOIs and arXiv papers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,12 +20,12 @@ def test_sites() -> None:
         assert read_site(scheme, authority) == (None if site is None else tuple(site)), address
 
 
-def test_a_name_and_what_is_under_it() -> None:
+def test_a_host_is_under_its_parent_domains() -> None:
     hosts = ("e.com", "a.b.e.com", "be.com", "e.com.net", "com", "")
     assert [host for host in hosts if under(host, frozenset({"e.com"}))] == ["e.com", "a.b.e.com"]
 
 
-def test_labels_as_people_see_them() -> None:
+def test_labels_as_displayed() -> None:
     assert unicode_labels("xn--mller-kva.xn--\u00e9.de") == ["müller", "xn--\u00e9", "de"]
 
 
@@ -48,7 +48,7 @@ def test_spellings_of_one_address_and_addresses_that_differ() -> None:
     assert [pair for pair in rows("urls.jsonl", "different") if len({*map(key, pair)}) != 2] == []
 
 
-def test_malformed_urls_are_none_and_crash_nothing() -> None:
+def test_malformed_urls_are_none() -> None:
     texts = [*(text for text, _ in rows("urls.jsonl", "malformed")), "https://e.com/" + "a" * 9000]
     assert [text for text in texts if parse_url(text)] == []
 
@@ -64,8 +64,8 @@ def test_marks_of_truncation() -> None:
     assert [text for text, stub in rows("urls.jsonl", "stub") if without_ellipsis(text) != stub] == []
 
 
-def test_nothing_lies_below_a_paper() -> None:
-    """It is one segment, as a DOI is, so that no made-up page below it passes for a part of it."""
+def test_nothing_is_below_a_paper() -> None:
+    """A paper is one segment, as a DOI is, so that a made-up page below it is not taken for a part of it."""
     parsed = parse_url("https://arxiv.org/abs/1706.03762/appendix")
     assert parsed is not None
     assert parsed.segments == ("abs", "1706.03762/appendix")

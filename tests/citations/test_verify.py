@@ -13,7 +13,7 @@ from tests.settings import configured
 ONE = (Source(url="https://v.com/1"),)
 
 
-def test_kinds_that_are_not_accepted_verify_nothing_and_are_named() -> None:
+def test_sources_of_kinds_that_are_not_accepted_verify_nothing_and_are_named() -> None:
     sources = (
         Source(url="https://v.com/1", kind="mentioned"),
         Source(url="https://v.com/1", kind="echoed"),

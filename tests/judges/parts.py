@@ -1,4 +1,4 @@
-"""What tests of judges work with: a task and its criteria, reports, answers of judge models, scripted sessions."""
+"""Shared parts of the judges' tests: a task with criteria, reports, answers of judge models, scripted sessions."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -33,7 +33,7 @@ RUBRIC = Rubric(
         for name in DIMENSIONS
     },
 )
-"""Two criteria a dimension, one of them heavier; dimension weights as the benchmark has them."""
+"""Two criteria per dimension, one of them heavier; dimension weights are the benchmark's."""
 
 TASK = Sample(
     id="7",
@@ -57,7 +57,7 @@ def card(rubric: Rubric, first: float = 6.0, second: float = 4.0) -> Card:
 
 
 def points(rubric: Rubric, score: float = 7.0) -> Card:
-    """The same for a report that is judged by itself."""
+    """A complete answer about a report that is judged on its own, with the same score everywhere."""
     return _card(rubric, score=score)
 
 
@@ -69,7 +69,7 @@ def _card(rubric: Rubric, **scores: float) -> Card:
 
 
 class Pages:
-    """A web that holds these pages and nothing else."""
+    """A web that consists of these pages only."""
 
     def __init__(self, pages: dict[str, str]) -> None:
         self._pages = pages
@@ -110,7 +110,7 @@ class Scripted(AsyncBaseTransport):
 async def scripted(
     answers: Answers, pages: dict[str, str] | None = None, sample_id: str = "1", finish: str = "stop", **llm: Any
 ) -> AsyncIterator[tuple[Session, Scripted]]:
-    """A session over our client whose endpoint gives these answers, and whose web holds these pages."""
+    """A session with our client, an endpoint that gives these answers, and a web of these pages."""
     endpoint = Scripted(answers, finish)
     settings = configured(LlmSettings, **{"base_url": "http://model.example/v1", "model": "m", **llm})
     async with open_client(settings, offline_port=None, inner=endpoint) as client:

@@ -1,6 +1,6 @@
-"""Recorded answers of judge models, usable and malformed (`answers.jsonl`): what each reader makes of them.
+"""Recorded answers of judge models, usable and malformed (`answers.jsonl`), as each reader parses them.
 
-`expected` is null where the answer must be refused, because one would have to guess.
+`expected` is null if the answer must be refused, because one would have to guess.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from tests.judges.parts import RUBRIC
 
 
 class AnyObject(ModelAnswer, extra="allow"):
-    """A form that any object has."""
+    """A form that fits any object."""
 
 
 READERS: dict[str, Any] = {

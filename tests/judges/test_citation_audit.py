@@ -1,4 +1,4 @@
-"""The audit judge: rates and counts from what verification left behind."""
+"""The citation audit judge: rates and counts from the audit of verification."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ async def score(audit: Audit | None) -> list[Score]:
 @pytest.mark.parametrize(
     ("kept", "reasons", "rates"),
     [
-        # repetitions are in neither rate
+        # duplicates are in neither rate
         ([valid(), valid(), valid("prefix")], ["url_not_in_registry", *["duplicate_of_citation_1"] * 2], [3, 4, 2, 4]),
         ([], [], "the report has no citations"),
         ([], ["duplicate_of_citation_1"], "every reference repeats another one"),
@@ -44,7 +44,7 @@ async def test_rates_and_counts(kept: list[ValidCitation], reasons: list[str], r
     assert [one.value for one in scores[2:]] == [len(kept), len(reasons)]
 
 
-async def test_the_detail_counts_levels_and_reasons_and_without_an_audit_there_is_one_reason() -> None:
+async def test_the_detail_counts_levels_and_reasons_and_a_missing_audit_is_the_reason() -> None:
     audit = Audit(
         valid_citations=(valid("prefix"), valid(), valid()),
         removed_citations=removed("url_not_in_registry", "duplicate_of_citation_1", "duplicate_of_citation_2"),

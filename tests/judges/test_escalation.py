@@ -1,4 +1,4 @@
-"""The escalation judge: precision and recall against the truth, and what a stage cost."""
+"""The escalation judge: precision and recall against the truth, and the cost of each stage."""
 
 from dataclasses import asdict, replace
 from typing import Any, cast
@@ -12,7 +12,7 @@ from aiq.core.usage import Usage
 from aiq.judges.base import NoSettings
 from aiq.judges.escalation import Escalation
 
-SESSION = cast(Session, None)  # it asks nothing of its session
+SESSION = cast(Session, None)  # the judge does not use its session
 USAGE = Usage(calls=2, input_tokens=100, output_tokens=20, cost_usd=0.25)
 NEEDED = Truth(hops=2, needs_depth=True, facts=(NeededFact(id="d1/a", forms=("x",)),))
 NOT_NEEDED = Truth(hops=1, needs_depth=False)

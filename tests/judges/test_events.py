@@ -1,4 +1,4 @@
-"""`events.*`: which numbers a report states beside which labels, which events it names, and what counts."""
+"""`events.*`: which numbers a report states beside which labels, which events it names, and how they are scored."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from tests.judges.parts import as_report
 
 each = table(__file__)
 
-SESSION = cast(Session, None)  # it asks nothing of its session
+SESSION = cast(Session, None)  # the judge does not use its session
 THEMES = {"AI": 50, "Cloud": 40, "Security": 30}
 TITLES = {"ev-1": "Halden AI Summit 2024", "ev-2": "Halden AI Summit 2025", "ev-3": "Velmora Cloud Days 2024"}
 
@@ -56,7 +56,7 @@ def test_numbers_are_found_beside_their_labels(report: str) -> None:
         ("None.\n\n## References\n\n[1] AI: 50, Cloud: 40 - https://a.example", set()),
     ],
 )
-def test_a_number_of_another_label_or_kind_is_none(report: str, right: set[int]) -> None:
+def test_a_number_of_another_label_or_kind_does_not_count(report: str, right: set[int]) -> None:
     assert stated(report, needed(THEMES)) == right
 
 
@@ -119,7 +119,7 @@ async def test_precision_and_recall_of_the_events_named(
     assert scores["events.numbers"].not_applicable == "the question asks for no numbers"
 
 
-async def test_coverage_is_of_numbers_and_events_and_the_detail_says_what_is_missing(judge: Events) -> None:
+async def test_coverage_counts_numbers_and_events_and_the_detail_says_what_is_missing(judge: Events) -> None:
     report = "AI: 50, Cloud: 41. Halden AI Summit 2024 and Velmora Cloud Days 2024."
     scores = await scored(judge, report, numbers=needed({"AI": 50, "Cloud": 40}), items=("ev-1", "ev-2"))
     assert (scores["events.coverage"].value, scores["events.numbers"].value) == (0.5, 0.5)
@@ -130,7 +130,7 @@ async def test_coverage_is_of_numbers_and_events_and_the_detail_says_what_is_mis
     }
 
 
-def test_a_question_has_the_metrics_that_it_asks_for(judge: Events, tmp_path: Path) -> None:
+def test_a_question_has_the_metrics_of_what_it_asks_for(judge: Events, tmp_path: Path) -> None:
     def names(expected: Expected | None) -> list[str]:
         truth = Truth(hops=1, needs_depth=False, expected=expected)
         return [
@@ -154,7 +154,7 @@ def shipped_judge() -> Events:
 
 
 def ideal() -> dict[str, tuple[Sample, str]]:
-    """Every shipped question with a right and complete report."""
+    """Every shipped question with a correct and complete report."""
     folder = shipped("benchmarks") / "events_mini"
     titles = {row["event_id"]: row["title"] for row in map(json.loads, (folder / "events.jsonl").open())}
     found = {}

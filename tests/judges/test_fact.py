@@ -1,4 +1,4 @@
-"""The FACT judge: from a report through extraction, fetching and validation to its four metrics."""
+"""The FACT judge: from a report through extraction, fetching and validation to its metrics."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def verdicts(*words: str) -> str:
 
 
 def answering(extract: str, pages: dict[str, str]) -> Callable[[dict[str, Any]], str]:
-    """Answers by role, and for validation by what the page says."""
+    """Answers by role, and in validation by the page's text."""
 
     def answer(request: dict[str, Any]) -> str:
         if request["role"] == "judge.fact_extract":
@@ -90,7 +90,7 @@ async def test_verdicts_become_the_metrics_and_the_detail_shows_every_step() -> 
     assert [request["role"] for request in endpoint.got] == ["judge.fact_extract", *["judge.fact_validate"] * 3]
 
 
-async def test_an_unread_page_is_judged_by_its_failure_or_skipped_and_missing_either_way() -> None:
+async def test_an_unread_page_is_judged_by_its_error_or_skipped_and_counts_as_missing_either_way() -> None:
     judging, _ = await run(answering(EXTRACTED, {"could not be fetched": verdicts("unsupported"), **GOOD}))
     skipping, endpoint = await run(answering(EXTRACTED, GOOD), unread_pages="skip")
     found = [scores["fact.citation_accuracy"] for scores in (judging, skipping)]
@@ -107,7 +107,7 @@ async def test_an_unread_page_is_judged_by_its_failure_or_skipped_and_missing_ei
 
 
 async def test_a_page_that_the_model_refuses_fails_alone() -> None:
-    """As one that is longer than the model reads is refused: HTTP 400."""
+    """For example because it exceeds the model's context: HTTP 400."""
     pages = {**PAGES, "https://b.example/y": "long " * 100_000}
 
     def answer(request: dict[str, Any]) -> str | Response:
@@ -137,7 +137,7 @@ async def test_model_and_rules_compared_are_a_metric_of_their_own() -> None:
     assert scores["fact.extraction_agreement"].not_applicable == "the report has no citations"
 
 
-def test_roles_and_prompts_are_those_that_are_asked() -> None:
+def test_a_judge_declares_the_roles_and_prompts_that_it_uses() -> None:
     judges = [
         Fact(configured(FactSettings, **settings))
         for settings in ({}, {"extraction": "both", "deduplication": "model"}, {"extraction": "rules"})
@@ -159,12 +159,12 @@ def test_roles_and_prompts_are_those_that_are_asked() -> None:
         ({"reader_key_env": "KEY"}, "set reader as well"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], said: str) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         configured(FactSettings, **settings)
 
 
-def test_a_readers_key_is_looked_for_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_reader_key_is_found_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = Fact(configured(FactSettings, reader="https://r.example/{url}", reader_key_env="READER_KEY"))
     monkeypatch.setenv("READER_KEY", "k")
     judge.check([SAMPLE])
@@ -176,7 +176,7 @@ def test_a_readers_key_is_looked_for_before_anything_is_spent(monkeypatch: pytes
 EMPTY = "It is [2].\n\n## References\n[2] B - https://b.example/y"
 
 
-async def test_what_cannot_be_had_has_a_reason_and_counts_are_0() -> None:
+async def test_without_citations_shares_have_a_reason_and_counts_are_0() -> None:
     none, endpoint = await run(["never asked"], "Just words.")
     assert endpoint.got == []
     empty = {"Nothing": verdicts("unknown")}
@@ -211,7 +211,7 @@ async def test_a_page_whose_verdicts_stay_unusable_is_skipped(bad: str) -> None:
         (extracted(("Gone.", 3, "https://gone.example/")), "none of 1 cited page could be judged: not_available: h"),
     ],
 )
-async def test_without_a_page_that_was_judged_the_judge_has_failed(extract: str, said: str) -> None:
+async def test_the_judge_fails_if_no_page_could_be_judged(extract: str, said: str) -> None:
     scores, _ = await run(answering(extract, {**UNREAD, "<page>": "no json"}), tries=2)
     share = scores.pop("fact.judged_share")
     assert (share.numerator, share.denominator) == (0, 4 if extract == EXTRACTED else 1)
@@ -219,7 +219,7 @@ async def test_without_a_page_that_was_judged_the_judge_has_failed(extract: str,
     assert scores["fact.citation_accuracy"].detail["pages"], "which pages failed, and why"
 
 
-async def test_an_extraction_that_never_makes_sense_is_an_error() -> None:
+async def test_an_extraction_that_stays_unusable_is_an_error() -> None:
     with pytest.raises(JudgeError, match=r"^judge\.fact_extract: no usable answer in 2 tries: [^\n]+$"):
         await run(answering('{"citations": [{"statement": "s"}]}', {}), tries=2)
 
@@ -234,10 +234,10 @@ async def test_long_reports_are_read_in_pieces() -> None:
     assert all("[1] A - https://a.example/x" in request["messages"][-1]["content"] for request in endpoint.got)
 
 
-async def test_the_offline_judge_tells_a_planted_falsehood(offline: Any) -> None:
-    """Over HTTP: a page's own sentence is supported, the same with another number is not, of a dead link it is unknown.
+async def test_the_offline_judge_notices_a_planted_falsehood(offline: Any) -> None:
+    """Over HTTP: a page's own sentence is supported, with another number it is not, and for a dead link it is unknown.
 
-    An equal statement in another order is one; in part, one agreeing figure is enough.
+    A statement in another word order is the same; with `support=part`, one agreeing number is enough.
     """
     url, found = "https://atlas.offline.example/ormark-kilns", {}
     async with offline() as session:
@@ -267,7 +267,7 @@ SAID = ["Tessmark has 12 ships.", "There are twelve ships in Tessmark.", "Tessma
 async def judged(
     answers: Any, text: str = "Tessmark.", said: Sequence[str] = SAID, **settings: Any
 ) -> tuple[dict[str, Any], Any]:
-    """What became of the one page that a report cites for these statements."""
+    """The result for the one page that a report cites for these statements."""
     report = "\n\n".join(f"{statement[:-1]} [1]." for statement in said) + f"\n\n## References\n\n[1] A - {URL}"
     judge = Fact(configured(FactSettings, **{"extraction": "rules", "tries": 2, "max_page_chars": 1000, **settings}))
     scores, endpoint = await scored_by(judge, answers, report, SAMPLE, pages={URL: text})
@@ -279,7 +279,7 @@ def verdicts_on(page: dict[str, Any]) -> list[str]:
     return [one["verdict"] for one in page["judged"]]
 
 
-async def test_a_model_puts_statements_together_and_the_first_of_each_is_judged() -> None:
+async def test_a_model_groups_statements_and_the_first_of_each_group_is_judged() -> None:
     answers = ['{"groups": [[3], [2, 1]]}', verdicts("supported", "unsupported")]
     page, endpoint = await judged(answers, deduplication="model")
     assert [one["statement"] for one in page["judged"]] == [SAID[0], SAID[2]]
@@ -287,10 +287,10 @@ async def test_a_model_puts_statements_together_and_the_first_of_each_is_judged(
     assert [request["role"] for request in endpoint.got] == ["judge.fact_dedup", "judge.fact_validate"]
     assert "1. Tessmark has 12 ships.\n2. There are twelve" in endpoint.prompt(0)
     _, endpoint = await judged([verdicts("supported")], said=SAID[:1], deduplication="model")
-    assert len(endpoint.got) == 1  # one statement has no like
+    assert len(endpoint.got) == 1  # a single statement needs no grouping
 
 
-async def test_groups_that_do_not_add_up_are_an_error_of_the_page() -> None:
+async def test_groups_that_do_not_add_up_are_an_error_of_that_page() -> None:
     page, _ = await judged(['{"groups": [[1, 2]]}'], deduplication="model")
     assert page["error"].startswith("judge.fact_dedup: no usable answer in 2 tries")
     assert page["cited"] == 3
@@ -303,7 +303,7 @@ async def test_a_page_is_read_to_its_end() -> None:
     assert "the end\n</page>" in endpoint.prompt()
 
 
-async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said() -> None:
+async def test_a_long_page_is_read_in_parts_and_any_of_them_can_support_a_statement() -> None:
     parts = {
         "aaa": verdicts("unsupported", "unknown", "unsupported"),
         "bbb": verdicts("supported", "unknown", "unknown"),
@@ -314,7 +314,7 @@ async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said() -> None:
         read = request["messages"][-1]["content"].split("<page>")[1].split("</page>")[0]
         return next(verdict for part, verdict in parts.items() if part in read)
 
-    text = "a" * 91 + "b" * 100 + "c" * 100  # after the title and a blank line: 100 characters a part
+    text = "a" * 91 + "b" * 100 + "c" * 100  # with the title and a blank line before it, parts of 100 characters
     page, endpoint = await judged(answer, text, max_page_chars=100, page_chunks=2)
     assert verdicts_on(page) == ["supported", "unknown", "unsupported"]
     assert len(endpoint.got) == 2
@@ -325,7 +325,7 @@ async def test_a_long_page_is_read_in_parts_and_said_anywhere_is_said() -> None:
     assert len(endpoint.got) == 1
 
 
-async def test_statements_in_several_questions_are_numbered_anew_in_each() -> None:
+async def test_statements_split_over_several_questions_are_numbered_anew_in_each() -> None:
     answers = [verdicts("supported", "unsupported"), verdicts("unknown")]
     page, endpoint = await judged(answers, statements_per_call=2)
     assert verdicts_on(page) == ["supported", "unsupported", "unknown"]
@@ -333,7 +333,7 @@ async def test_statements_in_several_questions_are_numbered_anew_in_each() -> No
     assert SAID[0] not in endpoint.prompt(1)
 
 
-async def test_what_a_supported_statement_needs_is_in_the_prompt() -> None:
+async def test_the_prompt_says_what_a_supported_statement_needs() -> None:
     _, whole = await judged([verdicts("supported")], said=SAID[:1])
     _, part = await judged([verdicts("supported")], said=SAID[:1], support="part")
     assert "Every number, date and name of the statement agrees" in whole.prompt()

@@ -1,4 +1,4 @@
-"""Which statement cites which URL, by rules and by a model: forms of citation, reference lists, grouping, pieces."""
+"""Which statement cites which URL, by rules and by a model: forms of citation, reference lists, grouping, chunks."""
 
 import json
 from typing import Any
@@ -44,7 +44,7 @@ async def extracted(text: str, *said: tuple[str, int | None, str]) -> tuple[list
         (f"Tessmark has 12 ships ({A}).", [("Tessmark has 12 ships.", None, A)]),
     ],
 )
-async def test_the_forms_of_citation_by_rules_and_offline(
+async def test_all_forms_of_citation_are_extracted_by_rules_and_by_the_offline_model(
     offline: Any, text: str, expected: list[tuple[str, int | None, str]]
 ) -> None:
     assert pairs(text) == expected
@@ -54,7 +54,7 @@ async def test_the_forms_of_citation_by_rules_and_offline(
     assert alike(found[0].statement, expected[0][0])
 
 
-async def test_what_the_model_found_is_kept_where_the_report_has_its_url() -> None:
+async def test_a_citation_found_by_the_model_is_kept_if_the_report_contains_its_url() -> None:
     text = f"It has 12 ships [1]. It is old [1]. It is rich [2]. Population is 900 15.{LISTED}"
     said = (
         ("The port of Tessmark has 12 ships.", 1, A),
@@ -69,12 +69,12 @@ async def test_what_the_model_found_is_kept_where_the_report_has_its_url() -> No
     assert counts == {"model": 3, "rules": 3, "model_in_rules": 2, "rules_in_model": 2}
 
 
-async def test_a_report_without_urls_is_shown_to_no_model() -> None:
+async def test_a_report_without_urls_is_not_shown_to_a_model() -> None:
     found, invented, endpoint = await extracted("Just words.")
     assert (found, invented, endpoint.got) == ([], 0, [])
 
 
-def test_agreement_counts_by_url_and_by_words() -> None:
+def test_agreement_compares_urls_and_words() -> None:
     model = [citation("Tessmark has 12 ships.", A), citation("Tessmark is a port.", B)]
     rules = [citation("It has 12 ships", A), citation("Tessmark is a port.", A), citation("Nothing of the kind.", B)]
     assert agreement(model, rules) == {"model": 2, "rules": 3, "model_in_rules": 1, "rules_in_model": 1}
@@ -118,7 +118,7 @@ LIST = "\n\n## References\n\n[1] Atlas - https://a.example/x\n[2] News: https://
         ("It grew [1]. And it grew [1]. It grew [1].", [
             ("It grew.", 1, "https://a.example/x"), ("And it grew.", 1, "https://a.example/x"),
         ]),
-        ("Nothing cited.", []),  # lines of the list are no statements
+        ("Nothing cited.", []),  # lines of the list are not statements
         (f"Text.\n\n{TABLE}\n\nIt grew [1].", [  # a cell of a table is a statement of its own
             ("Halden, Founded: 1912", 1, "https://a.example/x"),
             ("Halden, Head: Ilan Corvey", 2, "https://b.example/y?z=1"),
@@ -130,7 +130,7 @@ def test_the_citing_sentence_is_the_statement(sentence: str, found: list[tuple[s
     assert pairs(f"# A report\n\n{sentence}{LIST}") == found
 
 
-def test_an_entry_may_run_over_lines_and_counts_with_its_first_url() -> None:
+def test_an_entry_may_span_lines_and_counts_with_its_first_url() -> None:
     listed = "1. A title\n   https://a.example/1 and https://a.example/2\n2. Another. https://b.example"
     assert pairs(f"It grew [1]. It fell [2].\n\n## Sources\n\n{listed}") == [
         ("It grew.", 1, "https://a.example/1"),
@@ -138,7 +138,7 @@ def test_an_entry_may_run_over_lines_and_counts_with_its_first_url() -> None:
     ]
 
 
-def test_all_urls_of_a_report_in_text_and_lists() -> None:
+def test_the_urls_of_a_report_are_those_of_its_text_and_lists() -> None:
     text = (
         "See [x](https://d.example) and [4](https://e.example/#:~:text=a), 见https://f.example/中，以及 www.g.example."
         + LIST
@@ -153,7 +153,7 @@ def test_all_urls_of_a_report_in_text_and_lists() -> None:
     ]
 
 
-def test_statements_of_a_url_are_kept_once() -> None:
+def test_equal_statements_of_a_url_are_kept_once() -> None:
     cited = [citation(*pair) for pair in (("A b.", "u"), ("a B", "u"), ("C", "v"), ("D", "u"))]
     assert by_url(cited) == {"u": ["A b.", "D"], "v": ["C"]}
 

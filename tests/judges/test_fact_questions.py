@@ -1,4 +1,4 @@
-"""FACT with the official prompts of a checkout: filled as officially, and their answers read.
+"""FACT with the official prompts of a checkout: filled as officially, with their answers parsed.
 
 The checkout here is made up, with prompts of our own in the official form.
 """
@@ -44,7 +44,7 @@ async def test_the_prompts_are_those_of_the_checkout(checkout: Path, language: s
         {"fact": "[Tessmark](https://w.example) has 12 ships.", "ref_idx": "1", "url": URL},
         {"fact": "Tessmark has twelve ships.", "ref_idx": 0, "url": URL},
     ]
-    escaped = json.dumps(facts).replace("12", r"\> 12")  # as officially, the backslash of Markdown is no JSON's
+    escaped = json.dumps(facts).replace("12", r"\> 12")  # as officially, Markdown's backslash is not part of the JSON
     answers = [escaped, "```json\n[2]\n```", '[{"idx": 1, "result": "supported"}]']
     judge = Fact(configured(FactSettings, official_dir=str(checkout), deduplication="model"))
     sample = Sample(id="1", question=Question(text="?", language=language))
@@ -62,6 +62,6 @@ async def test_the_prompts_are_those_of_the_checkout(checkout: Path, language: s
     assert judge.prompt_hash != Fact(configured(FactSettings, deduplication="model")).prompt_hash
 
 
-def test_a_checkout_that_is_none_stops_the_run_before_it_starts(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_checkout_is_refused_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"extract\.py cannot be read .*judge\.fact\.official_dir"):
         Fact(configured(FactSettings, official_dir=str(tmp_path)))

@@ -1,4 +1,4 @@
-"""FreshEval: what the judge model is shown, what its verdicts become, and what it does without one."""
+"""FreshEval: what the judge model is shown, how its verdicts are scored, and samples that it cannot judge."""
 
 import re
 from typing import Any
@@ -32,7 +32,7 @@ async def test_verdicts_become_values() -> None:
     }
 
 
-async def test_the_model_sees_the_case_and_no_reference_list() -> None:
+async def test_the_model_sees_the_case_without_the_reference_list() -> None:
     async with scripted(["evaluation: correct"]) as (session, endpoint):
         await judge().score(SAMPLE, as_report(ANSWER), session)
     prompt = endpoint.prompt()

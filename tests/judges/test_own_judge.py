@@ -1,4 +1,4 @@
-"""The judge that docs/judges.md prints runs as printed, and says in one line what is wrong with a setting."""
+"""The example judge of docs/judges.md runs as printed, and reports an invalid setting in one line."""
 
 import json
 import re
@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "judges.md"
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The printed files lie in the working folder; the printed command."""
+    """The command of the example, with the example's files in the working folder."""
     page = PAGE.read_text(encoding="utf-8")
     code, config = (re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "yaml"))
     printed = re.search(r"Then `aiq (run .*?)`", page)
@@ -45,12 +45,12 @@ def test_the_printed_judge_scores(command: list[str], capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("base", "said"), [("", "is no subclass of aiq.judges.base.Judge"), ("(Judge)", "declares no metrics")]
+    ("base", "said"), [("", "is not a subclass of aiq.judges.base.Judge"), ("(Judge)", "declares no metrics")]
 )
-def test_a_class_that_is_no_judge_is_refused(
+def test_a_class_that_is_not_a_judge_is_refused(
     command: list[str], base: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = "some_class" if base == "" else "some_judge"  # Python keeps what it has imported
+    module = "some_class" if base == "" else "some_judge"  # Python caches imported modules
     Path(f"{module}.py").write_text(
         "from aiq.judges.base import Judge, NoSettings\n"
         f"class Focus{base}:\n"

@@ -1,4 +1,4 @@
-"""Votes, orders and panels: every judgement is asked for by itself, all count, and their spread is shown."""
+"""Votes, orders and panels: every judgement is a separate call, all of them count, and their spread is shown."""
 
 import json
 from statistics import stdev
@@ -32,9 +32,9 @@ async def run(answer: Any, **settings: Any) -> tuple[list[Score], Any]:
     return await judged(Race(configured(RaceSettings, **settings)), answer, OURS)
 
 
-async def test_swapped_articles_and_their_marks_are_exchanged_back() -> None:
+async def test_marks_of_swapped_articles_are_swapped_back() -> None:
     def answer(request: dict[str, Any]) -> str:
-        return written(RUBRIC, 6, 4) if ours_in_front(request) else written(RUBRIC, 5, 5.5)  # ours 5.5 when second
+        return written(RUBRIC, 6, 4) if ours_in_front(request) else written(RUBRIC, 5, 5.5)  # ours gets 5.5 if second
 
     scores, endpoint = await run(answer, order="both")
     assert [ours_in_front(request) for request in endpoint.got].count(True) == 1
@@ -51,7 +51,7 @@ async def test_swapped_articles_and_their_marks_are_exchanged_back() -> None:
     assert alone[0].value == pytest.approx(shares[1], abs=1e-12)
 
 
-async def test_votes_have_seeds_of_their_own_and_are_averaged() -> None:
+async def test_votes_have_their_own_seeds_and_are_averaged() -> None:
     seeds: list[int] = []
 
     def answer(request: dict[str, Any]) -> str:
@@ -74,7 +74,7 @@ async def test_votes_have_seeds_of_their_own_and_are_averaged() -> None:
         noise: Any = score.detail["noise"]
         assert noise["sd"] == pytest.approx(stdev(shares))
     first: Any = scores[0].detail["judgements"]
-    assert first[0]["value"] == alone[0].value  # more votes keep the first
+    assert first[0]["value"] == alone[0].value  # more votes leave the first unchanged
 
 
 async def test_each_member_of_a_panel_is_asked_and_named() -> None:
@@ -113,7 +113,7 @@ async def test_one_unusable_judgement_fails_the_judge_as_a_whole() -> None:
     "settings",
     [{"votes": 0}, {"panel": ["a", "a"]}, {"panel": [" "]}],
 )
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         configured(RaceSettings, **settings)
     assert configured(RaceSettings, panel="a").panel == ("a",)  # a panel of one needs no brackets

@@ -1,4 +1,4 @@
-"""RACE without a reference: marks from 0 to 10 against nothing but the criteria, and no score without all of them."""
+"""RACE without a reference: marks from 0 to 10 for each criterion, and no score unless all of them are there."""
 
 import json
 from typing import Any
@@ -40,7 +40,7 @@ async def test_marks_become_weighted_means() -> None:
     assert endpoint.prompt().startswith("请评价一篇研究报告")
 
 
-async def test_dimension_weights_need_not_add_up() -> None:
+async def test_dimension_weights_need_not_add_up_to_1() -> None:
     heavy = RUBRIC.model_copy(update={"dimension_weight": dict.fromkeys(DIMENSIONS, 3.0)})
     scores, _ = await run([json.dumps(points(heavy, 10))], ALONE.model_copy(update={"rubric": heavy}))
     assert scores[0].value == 10
@@ -68,7 +68,7 @@ async def test_a_malformed_answer_is_asked_again_and_then_an_error(bad: dict[str
         await run([json.dumps(answer)], tries=2)
 
 
-async def test_the_offline_judge_sees_how_much_is_there(offline: Any) -> None:
+async def test_the_offline_judge_rewards_content(offline: Any) -> None:
     rich = (
         "# Tessmark\n\n## Depth\n\nThe port of Tessmark moved 12 ships in 2025, because rail came in 2019. "
         "However, figures differ: 14 by the harbour, compared with 12.\n\n## Figures\n\n- 2019: 8 ships\n- 2025: 12"

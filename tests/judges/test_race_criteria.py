@@ -1,4 +1,4 @@
-"""Criteria and weights for tasks that have none: averaged, adding up to 1, the same for everybody, never a part."""
+"""Generated criteria and weights for tasks that have none: averaged, adding up to 1, shared by all, never partial."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ def rubrics(**settings: Any) -> Rubrics:
 
 
 def author(*answers: str) -> Any:
-    """Answers questions for weights in turn by seed, those for criteria with CRITERIA under the dimension's name."""
+    """Answers questions for weights in turn by seed, and those for criteria with CRITERIA, named by dimension."""
     seen: list[int] = []
 
     def answer(request: dict[str, Any]) -> str:
@@ -53,7 +53,7 @@ async def test_weights_are_averaged_and_everything_adds_up() -> None:
     async with scripted(answer, sample_id="other") as (session, other):
         assert await rubrics(generation_samples=2).rubric(TASK, session) == (rubric, generated) == (rubric, True)
     seeds = [[request["seed"] for request in asked.got] for asked in (endpoint, other)]
-    assert seeds[0] == seeds[1]  # whoever asks
+    assert seeds[0] == seeds[1]  # whichever sample asks
     assert len(set(seeds[0])) == 6
     assert list(rubric.dimension_weight.values()) == pytest.approx([0.3, 0.4, 0.2, 0.1])
     assert [c.criterion for c in rubric.criteria["insight"]] == ["Causes (insight)", "Figures (insight)"]

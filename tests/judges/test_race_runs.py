@@ -1,4 +1,4 @@
-"""RACE in whole runs: a judge that makes no sense on one task costs that score alone, and noise is reported."""
+"""RACE in whole runs: unusable answers on one task cost only that score, and noise is reported."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ def only_run() -> Path:
     return run
 
 
-def test_a_judge_without_sense_costs_one_score_and_nothing_else(place: Path, model: Endpoint) -> None:
+def test_unusable_answers_on_one_task_cost_only_that_score(place: Path, model: Endpoint) -> None:
     model.answer = lambda prompt: "As an AI I like both." if "railway" in prompt else card(6, 4)
     assert main(command(model, "judge.race.tries=2")) == 3
     run = only_run()
@@ -82,7 +82,7 @@ def test_a_judge_without_sense_costs_one_score_and_nothing_else(place: Path, mod
     model.asked.clear()
     model.answer = lambda prompt: card(9, 3)
     assert main(["run", f"resume={run}"]) == 0
-    assert len(model.asked) == 1  # only what was missing is asked for
+    assert len(model.asked) == 1  # only the missing score is asked for
     summary = json.loads((run / "summary.json").read_text())
     assert summary["metrics"]["race.overall"]["mean"] == pytest.approx((0.6 + 0.75 + 0.6) / 3)
 
@@ -90,7 +90,7 @@ def test_a_judge_without_sense_costs_one_score_and_nothing_else(place: Path, mod
 def test_the_noise_of_votes_orders_and_members_is_reported(
     place: Path, model: Endpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model.answer = lambda prompt: card(6, 4)  # the place in front is worth two points, whoever has it
+    model.answer = lambda prompt: card(6, 4)  # the first place is worth two points, whichever report has it
     assert main(command(model, "judge.race.order=both", "judge.race.panel=[a,b]", "judge.race.votes=2")) == 0
     run = only_run()
     assert len(model.asked) == 3 * 2 * 2 * 2

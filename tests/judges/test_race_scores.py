@@ -1,4 +1,4 @@
-"""RACE's arithmetic against a plain implementation of the official one (published figures: `test_official`)."""
+"""RACE's arithmetic compared with a plain version of the official one (published figures: `test_official`)."""
 
 import json
 import random
@@ -27,7 +27,7 @@ def test_matching_goes_from_equal_to_contained() -> None:
 
 
 @given(st.lists(NAMES, min_size=1, max_size=5, unique=True), st.lists(NAMES, max_size=6))
-def test_no_criterion_is_given_away_twice_by_containment(keys: list[str], names: list[str]) -> None:
+def test_no_criterion_is_matched_twice_by_containment(keys: list[str], names: list[str]) -> None:
     found = match(names, criteria(*((key, 1.0) for key in keys)))
     equal = [key.lower() for key in keys]
     for position in range(len(keys)):
@@ -37,10 +37,10 @@ def test_no_criterion_is_given_away_twice_by_containment(keys: list[str], names:
 
 @pytest.mark.parametrize(
     ("first", "second", "share", "mean"),
-    [((8, 6), (4, 10), 0.5, 7.0), ((0, 0), (0, 0), 0.0, 0.0)],  # nothing against nothing is 0, as officially
+    [((8, 6), (4, 10), 0.5, 7.0), ((0, 0), (0, 0), 0.0, 0.0)],  # 0 against 0 is a share of 0, as officially
 )
 def test_a_worked_example(first: tuple[int, int], second: tuple[int, int], share: float, mean: float) -> None:
-    """Every dimension alike: criteria of weights 0.75 and 0.25, (ours, reference) of each."""
+    """The same in every dimension: criteria of weights 0.75 and 0.25, with (ours, reference) for each."""
     task = Rubric(
         dimension_weight=dict.fromkeys(DIMENSIONS, 0.25),
         criteria=dict.fromkeys(DIMENSIONS, criteria(("Depth", 0.75), ("Breadth", 0.25))),
@@ -59,7 +59,7 @@ _WORDS = (
 
 
 def rubric(drawn: random.Random) -> Rubric:
-    """One to eight criteria a dimension, none contained in another, weights as uneven as real ones."""
+    """One to eight criteria per dimension, none contained in another, with weights as uneven as real ones."""
 
     def of(dimension: str) -> tuple[Criterion, ...]:
         chosen = drawn.sample(_WORDS, drawn.randint(1, 8))
@@ -70,7 +70,7 @@ def rubric(drawn: random.Random) -> Rubric:
 
 
 def drawn_card(drawn: random.Random, task: Rubric) -> Card:
-    """A complete answer with scores as models write them: whole, halves, hundredths, zero and ten among them."""
+    """A complete answer with scores as models write them: integers, halves and hundredths, including 0 and 10."""
 
     def score() -> float:
         return drawn.choice([drawn.randint(0, 10), drawn.randint(0, 20) / 2, round(drawn.uniform(0, 10), 2), 0, 10.0])
@@ -85,7 +85,7 @@ def drawn_card(drawn: random.Random, task: Rubric) -> Card:
 
 
 def official(answer: Card, task: Rubric) -> dict[str, float]:
-    """The official score calculation, written down plainly from its definition: no code of ours is used."""
+    """The official score calculation, written plainly from its definition, without any of our code."""
     totals = [0.0, 0.0]
     shares = {}
     for dimension, entries in ((name, answer[name]) for name in DIMENSIONS):

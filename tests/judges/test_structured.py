@@ -1,4 +1,4 @@
-"""Structured output of judge models: strict JSON, tries with other seeds, and an error that says what was wrong."""
+"""Structured output of judge models: strict JSON, tries with other seeds, and an error that says what is wrong."""
 
 import json
 from dataclasses import replace
@@ -43,7 +43,7 @@ async def test_an_unusable_answer_is_asked_again_with_another_seed() -> None:
     assert [request["messages"] for request in endpoint.got] == [[{"role": "user", "content": "Say yes."}]] * 3
 
 
-async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(tmp_path: Path) -> None:
+async def test_an_answer_of_one_endpoint_is_not_reused_for_another(tmp_path: Path) -> None:
     store, answers, seeds = AnswerStore(RunFolder(tmp_path)), [], []
     question = SharedQuestion("judge.x", {"en": TextWording("Say yes.")}, tries=1)
     for base_url, answer in (("http://a.example/v1", "A"), ("http://b.example/v1", "B"), ("http://a.example/v1/", "-")):
@@ -52,7 +52,7 @@ async def test_what_one_endpoint_answered_is_not_taken_for_another_ones_answer(t
             answers.append(await question.ask(kept, "en", loud, {}))
             seeds += [request["seed"] for request in endpoint.got]
     assert answers == ["A", "B", "A"]
-    assert seeds[0] == seeds[1]  # the same question, so that the two can be compared
+    assert seeds[0] == seeds[1]  # the same seed, so that the two endpoints can be compared
 
 
 async def test_an_answer_that_was_cut_off_says_so() -> None:

@@ -1,4 +1,4 @@
-"""`world.coverage`: when a report states a fact (whole words, one sentence, with what is above it), and what counts."""
+"""`world.coverage`: when a report states a fact (whole words, one sentence and its context), and how it is scored."""
 
 from typing import cast
 
@@ -13,7 +13,7 @@ from aiq.judges.base import NoSettings
 from aiq.judges.world import World, stated
 from tests.judges.parts import as_report
 
-SESSION = cast(Session, None)  # it asks nothing of its session
+SESSION = cast(Session, None)  # the judge does not use its session
 
 FACTS = (
     NeededFact(id="d1/halden-works/headquarters", forms=("Halden Works & Tessmark",)),
@@ -45,7 +45,7 @@ async def test_coverage_is_the_share_of_needed_facts(text: str, share: float) ->
     assert (await coverage(text)).value == share
 
 
-async def test_the_detail_says_what_is_missing_and_how_deep_it_lies() -> None:
+async def test_the_detail_says_what_is_missing_and_how_deep() -> None:
     found = await coverage("Halden Works sits in Tessmark.")
     assert found.value == 0.25
     assert found.detail["missing"] == [fact.id for fact in FACTS[1:]]

@@ -1,6 +1,6 @@
-"""Generated URLs: such as tools return, and near misses of them such as models write.
+"""Generated URLs: such as tools return, and near misses of the kind that models write.
 
-Strategies here are made once and hold no others: a case is drawn quickly, and shrinks well.
+The strategies are made once and not nested, so that cases are drawn quickly and shrink well.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.citations.fuzzing import fragments
 
 Change = Callable[[str, int], str]
-"""A URL and a number that says where, or with what, to the changed URL."""
+"""(URL, a number that chooses the place or the replacement) -> changed URL."""
 Changes = Sequence[tuple[Change, int]]
 
 
@@ -95,7 +95,7 @@ retrieved_urls = st.builds(
     st.lists(st.sampled_from(fragments.QUERIES), max_size=2),
     st.sampled_from(("", "", "/", *fragments.FRAGMENTS)),
 )
-"""A URL as a tool would return it; few hosts and words, so that many are each other's relatives."""
+"""A URL as a tool would return it; with few hosts and words, so that many URLs are related."""
 
 changes = st.lists(st.tuples(st.sampled_from(_changes), _numbers), max_size=3)
 """Small changes: a character, a cut, a longer path, another query, a variant of the host."""

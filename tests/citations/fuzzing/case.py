@@ -10,16 +10,16 @@ CORPUS = Path(__file__).resolve().parent.parent / "corpus"
 
 
 class Plan(Record):
-    """How a report was put together, where that is known: what each entry cites, and each sentence, by position."""
+    """How a report was put together, if known: what each entry and each sentence cites, by position."""
 
     cited: tuple[str, ...]
     sentences: tuple[tuple[int, ...], ...]
 
 
 class Case(Record):
-    """A report, the sources of its run, and what went wrong with it once (empty for one just made).
+    """A report, the sources of its run, and what once went wrong with it (empty for a new case).
 
-    A case of time has a `unit` that its text is followed by, as often as the size to try asks for.
+    A timing case has a `unit`, which is repeated after its text until it has the size to be tried.
     """
 
     wrong: str = ""
@@ -30,11 +30,11 @@ class Case(Record):
 
 
 def read_case(path: Path) -> Case:
-    """A case of the corpus; lone surrogates survive as escapes of JSON."""
+    """A case of the corpus; lone surrogates survive as JSON escapes."""
     return Case.model_validate(json.loads(path.read_text(encoding="utf-8")))
 
 
 def write_case(path: Path, case: Case) -> None:
-    """Keep a case; what is not ASCII stands as an escape."""
+    """Write a case, with non-ASCII characters as escapes."""
     row = case.model_dump(exclude_defaults=True)
     path.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")

@@ -8,7 +8,7 @@ HEADINGS = (
     "## 参考文献", "参考文献：", "**引用的著作**", "### 参考资料", "## 참고문헌", "출처:", "## 引用元", "**出典**",
     "## Quellen", "Literaturverzeichnis:", "## Références", "**Bibliographie**", "## Referencias", "Fuentes:",
 )  # fmt: skip
-"""Titles of reference lists in seven languages, in the ways they are written."""
+"""Titles of reference lists in seven languages and various spellings."""
 
 NUMBERINGS = ("[{}] {} - {}", "[{}]: {} {}", "{}. {} {}", "{}) {}: {}", "- [{}] {}: {}", "**[{}]** {}. {}")
 """Entries of a list: number, title, URL."""
@@ -33,7 +33,7 @@ RIGHT_PROSE = (
     "main() returns <b>bold</b> text.", "1. first\n2. second", "$$\nx_{[1]} = 3\n$$", "Ünïcödé — “quoted”…",
     "The function `f` has a `<parameter name>` tag.", "日本語の段落です。", "한국어 문단입니다.", "a\tb  c\u3000d",
 )  # fmt: skip
-"""Paragraphs without a citation, which stay as they are."""
+"""Paragraphs without a citation, which must not change."""
 
 PIECES = (
     "[1]", "[2]", "[9]", "[1, 3]", "[1-3]", "[3-1]", "[1-99999]", "[^1]", "[^2]: ", "【1†L2】", "[1](", "[1]: ",
@@ -84,7 +84,7 @@ EXTENSIONS = (
     "/x", "/a/b", "/FAKE.md", "?id=1", "?utm_source=m", "&b=2", "/", "//", "#part", "#/one", ";v=1", "/../b", "/./",
     "?",
 )  # fmt: skip
-"""What mutations of a URL put in or behind it."""
+"""What mutations insert into a URL or append to it."""
 
 FRAGMENTS = ("#part", "#/one", "#/two", "#!three", "#:~:text=x", "#/b c", "#/b%20c", "#/b%2Fc")
 
@@ -116,4 +116,4 @@ UNITS = (
     "[1] a https://v.com\n---\n", "[1,\n", "```\n[1] https://v.com/1\n```\n",
     "```\n## References\n[1] https://v.com/1\n```\n", "```markdown\n", "[see ",
 )  # fmt: skip
-"""What a hostile text repeats thousands of times."""
+"""Units that a hostile text repeats thousands of times."""

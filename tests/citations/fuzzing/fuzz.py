@@ -1,8 +1,8 @@
 """`scripts/fuzz [N] [--seed S]`: N generated reports and registries, on all cores; what fails goes to the corpus.
 
-Cases come in rounds, each with a seed of its own made from S and its position, so that the same
-call tries the same cases on any machine, and another S others. A round ends at its first failure,
-which Hypothesis makes as small as it can. Exit code 1 where anything failed.
+Cases come in rounds, each with its own seed made from S and its position, so that the same call tries
+the same cases on any machine, and another S tries others. A round ends at its first failure, which
+Hypothesis reduces as far as it can. The exit code is 1 if anything failed.
 """
 
 import argparse
@@ -24,14 +24,14 @@ from tests.citations.fuzzing.reports import hostile_cases, long_cases, planned_c
 
 _ROUND = 1_000
 _SECONDS = 10
-"""CPU time after which a case hangs."""
+"""CPU seconds after which a case counts as hanging."""
 _STAGES = ((hostile_cases, 700), (planned_cases, 295), (long_cases, 5))
 """What a round tries, and how many of each."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The smallest case found, and where in the code it failed: what tells one defect from another."""
+    """The smallest case found, and where in the code it failed, which distinguishes one defect from another."""
 
     case: Case
     where: str
@@ -88,7 +88,7 @@ def _too_long(signum: int, frame: object) -> None:
 
 
 def _keep(failure: Failure) -> str:
-    """Put a case into the corpus; its file's name."""
+    """Write a case to the corpus and return its file's name."""
     name = failure.where.partition(":")[0].strip("_<>")
     digest = hashlib.sha256(failure.case.text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     path = CORPUS / f"{name}-{digest}.json"
@@ -98,7 +98,7 @@ def _keep(failure: Failure) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the rounds, say what failed, keep it."""
+    """Run the rounds, print what failed, and keep it."""
     parser = argparse.ArgumentParser("fuzz", description="Try generated reports and registries on the citation code.")
     parser.add_argument("cases", nargs="?", type=int, default=100_000, help="how many, in rounds of 1,000 (100,000)")
     parser.add_argument("--seed", type=int, default=0, help="another seed tries other cases (0)")
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for failure in tqdm(pool.imap(a_round, numbers), total=rounds, unit=" rounds", dynamic_ncols=True):
             if failure is not None:
                 failing += 1
-                if failure.where not in failures:  # kept at once: whoever stops the rest must not lose it
+                if failure.where not in failures:  # kept at once, so that stopping the rest does not lose it
                     failures[failure.where] = failure
                     kept = f"tests/citations/corpus/{_keep(failure)}"
                     tqdm.write(f"{failure.where}: {failure.case.wrong}\n    kept as {kept}")

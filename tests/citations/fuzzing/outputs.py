@@ -1,4 +1,4 @@
-"""What holds for the files that an audit writes, whatever the report: the record, and the page for people."""
+"""Properties of the files that an audit writes, whatever the report: the record, and the HTML page."""
 
 import json
 
@@ -8,7 +8,7 @@ from tests.site.seen import Seen
 
 
 def record_can_be_written(record: AuditRecord, length: int) -> None:
-    """The audit as JSON holds places of the report, outcomes with their reasons, and metrics that are shares."""
+    """The audit as JSON has places within the report, outcomes with their reasons, and metrics that are shares."""
     row = json.loads(json.dumps(record.model_dump(mode="json")))
     for place in (*row["citations"], *row["entries"], *row["edits"], *row["passages"]):
         assert 0 <= place["start"] <= place["end"] <= length, f"out of the report: {place}"
@@ -21,7 +21,7 @@ def record_can_be_written(record: AuditRecord, length: int) -> None:
 
 
 def page_is_safe(audit: AuditedReport) -> None:
-    """Nothing of the report runs, loads or styles anything in the page, and its links lead to the web."""
+    """Nothing from the report runs, loads or styles anything in the page, and its links lead to the web."""
     page = Seen(audit_page(audit))
     assert page.is_harmless(), "the page has more than text and web links"
     assert page.scripts() == 0, "the page has a script"

@@ -1,4 +1,4 @@
-"""What holds for every report and every registry. Each property is a function of a case that raises AssertionError."""
+"""Properties of every report and every registry. Each is a function of a case that raises AssertionError."""
 
 import re
 import time
@@ -24,15 +24,15 @@ _REASON = re.compile(
     r"url_not_in_registry|citation_key_not_in_registry|unverifiable|duplicate_of_citation_\d+|" + "|".join(_SANITISING)
 )
 _SMALLEST, _LARGEST, _MEASURABLE, _STEEPEST = 2_000, 32_000, 0.1, 3.0
-"""Characters to begin and to end with, seconds that can be compared, and the ratio that is no longer linear."""
+"""The first and the last size in characters, seconds long enough to compare, and the ratio that is not linear."""
 _TRIES = 4
 _PAGES = 10
-"""Of every so many cases a page is made: it costs more than all the rest."""
+"""A page is made of one in this many cases, because it takes longer than everything else."""
 _RULES = re.compile(rf"{_REASON.pattern}|renumbered|rewritten_url|dangling")
 
 
 def check(case: Case) -> None:
-    """All that holds for a case: of its audit, its verified report, and that again; of a planned one its plan."""
+    """Check all properties of a case: its audit, its verified report, verifying that again, and its plan if any."""
     if case.unit:
         time_is_linear(case)
         return
@@ -55,7 +55,7 @@ def check(case: Case) -> None:
 
 
 def places_are_in_order(report: ParsedReport) -> None:
-    """Every place lies in the text, in order and inside of what holds it."""
+    """Every place is in the text, in order and within what contains it."""
     length = len(report.text)
     assert [mark.start for mark in report.marks] == sorted(mark.start for mark in report.marks), "marks out of order"
     for mark in report.marks:
@@ -70,7 +70,7 @@ def places_are_in_order(report: ParsedReport) -> None:
 
 
 def sources_follow_the_rules(audit: ReportAudit, sources: list[Source]) -> None:
-    """Every URL of a report has the source and the level that the plain rules give, or is not kept for a reason."""
+    """Every URL of a report has the source and level that the plain rules give, or is not kept and has a reason."""
     rules = LinearRegistry([source.url or "" for source in sources])
     for finding in _url_findings(audit):
         if finding.match is not None or not finding.unsafe:
@@ -82,21 +82,21 @@ def sources_follow_the_rules(audit: ReportAudit, sources: list[Source]) -> None:
 
 
 def same_match(url: str, match: Match | None, wanted: Found | None, urls: list[str]) -> None:
-    """The source found is the rules' own, at their level; or neither finds one."""
+    """The source and level found are those that the rules give, or neither finds one."""
     found = match and (match.source.url, match.level, match.marked)
     expected = wanted and (urls[wanted.position], wanted.level, wanted.marked)
     assert found == expected, f"{url!r} has source {found}, the rules say {expected}"
 
 
 def look_ups_follow_the_rules(urls: list[str], cited: list[str]) -> None:
-    """The index finds what going through all sources finds."""
+    """The index finds what a scan of all sources finds."""
     index, rules = SourceIndex([Source(url=url) for url in urls]), LinearRegistry(urls)
     for url in cited:
         same_match(url, index.match_url(url), rules.find(url), urls)
 
 
 def outcome_fits(entry: EntryFinding) -> None:
-    """A valid entry has a source and no reason, any other a reason that docs/citations.md names."""
+    """A valid entry has a source and no reason; any other has a reason that docs/citations.md names."""
     if entry.outcome == "valid":
         assert entry.match is not None, f"valid without a source: {entry}"
         assert entry.reason is None, f"valid with a reason: {entry}"
@@ -114,7 +114,7 @@ def _url_findings(audit: ReportAudit) -> Iterator[UrlFinding]:
 
 
 def edits_make_the_verified_report(text: str, verified: Verified) -> None:
-    """The edits are apart, in order, each with its rule, and all that differs."""
+    """The edits do not overlap, are in order, each with its rule, and account for every difference."""
     at = 0
     for edit in verified.edits:
         assert at <= edit.start <= edit.end <= len(text), f"edit out of order: {edit}"
@@ -124,7 +124,7 @@ def edits_make_the_verified_report(text: str, verified: Verified) -> None:
 
 
 def only_retrieved_sources_are_valid(verified: Verified, sources: list[Source]) -> None:
-    """Valid citations are numbered without gaps, and their sources were retrieved as they stand there."""
+    """Valid citations are numbered without gaps, and their sources were retrieved with exactly these addresses."""
     known = {source.url or source.citation_key for source in sources if source.kind == "retrieved"}
     valid = verified.audit.valid_citations
     assert [citation.number for citation in valid] == list(range(1, len(valid) + 1)), "numbers with gaps"
@@ -135,7 +135,7 @@ def only_retrieved_sources_are_valid(verified: Verified, sources: list[Source]) 
 
 
 def nothing_is_left_to_do(verified: Verified, again: Verified) -> None:
-    """The verified report, verified again: no edits, nothing to remove, nothing dangling."""
+    """Verifying the verified report again gives no edits, nothing to remove and nothing dangling."""
     assert again.text == verified.text, f"verifying twice changes {verified.text!r} to {again.text!r}"
     assert again.edits == (), f"edits without effect: {again.edits}"
     assert again.audit.removed_citations == (), f"still to remove: {again.audit.removed_citations}"
@@ -143,7 +143,7 @@ def nothing_is_left_to_do(verified: Verified, again: Verified) -> None:
 
 
 def structure_alone(text: str) -> None:
-    """Without sources nothing is valid, what is unsafe goes, and that is all there is to do."""
+    """Without sources nothing is valid, what is unsafe is removed, and nothing else remains to do."""
     verified = verify_against(text, None)
     edits_make_the_verified_report(text, verified)
     assert not any(entry.outcome == "valid" for entry in verified.found.entries), "valid without sources"
@@ -171,7 +171,7 @@ def plan_is_kept(case: Case, verified: Verified, again: Verified) -> None:
 
 
 def _planned_numbers(case: Case) -> tuple[dict[int, int], list[str]]:
-    """Each entry's number in the verified report, where it stays; and the URLs that the list then has."""
+    """Each remaining entry's number in the verified report, and the URLs that the list then has."""
     assert case.plan is not None
     retrieved = [source.url or "" for source in case.sources if source.kind == "retrieved"]
     rules = LinearRegistry(retrieved)
@@ -184,13 +184,13 @@ def _planned_numbers(case: Case) -> tuple[dict[int, int], list[str]]:
 
 
 def _words(text: str, report: ParsedReport) -> str:
-    """The body without marks and blanks."""
+    """The body without marks and white space."""
     stretches = [(mark.start, mark.end) for mark in report.marks] + [(found.start, found.end) for found in report.lists]
     return "".join(cut(text, ((start, end, "") for start, end in stretches)).split())
 
 
 def order_of_sources_is_free(case: Case) -> None:
-    """Which source came first matters only among equal ones: of the others any order gives the same report."""
+    """The order of sources matters only among equal ones: any order of the others gives the same report."""
     distinct: dict[object, Source] = {}
     for source in case.sources:
         address = read_address(source.url or "")
@@ -203,9 +203,9 @@ def order_of_sources_is_free(case: Case) -> None:
 
 
 def time_is_linear(case: Case) -> None:
-    """Twice the text takes about twice the time, where quadratic would be four times: at one of two sizes, at least.
+    """Twice the text takes about twice the time, not four times as in quadratic code, at one of two sizes at least.
 
-    CPU time, the least of tries; on a busy machine one size alone says too much now and then.
+    Measures the least CPU time of several tries; on a busy machine a single size sometimes gives a false alarm.
     """
     size, seconds = _SMALLEST, 0.0
     while seconds < _MEASURABLE:
@@ -220,7 +220,7 @@ def time_is_linear(case: Case) -> None:
 
 
 def _growth(case: Case, size: int) -> float:
-    """How many times as long twice the text takes; measured again while that looks steep."""
+    """How many times as long twice the text takes; measured again as long as the ratio looks too steep."""
     ratios: list[float] = []
     least = _seconds(case, size)
     while len(ratios) < _TRIES and min(ratios, default=_STEEPEST) >= _STEEPEST:

@@ -1,4 +1,4 @@
-"""Generated reports: hostile ones of any fragments, and planned ones whose verified report is known beforehand."""
+"""Generated reports: hostile ones of any fragments, and planned ones whose verified report is known in advance."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from tests.citations.fuzzing.addresses import Changes, changed, changes, registr
 from tests.citations.fuzzing.case import Case, Plan
 
 Link = tuple[int, Changes]
-"""A near miss: which of the sources' URLs, and what is changed of it."""
+"""A near miss: which of the sources' URLs, and how it is changed."""
 
 _KINDS: tuple[SourceKind, ...] = ("retrieved", "retrieved", "retrieved", "retrieved", "mentioned", "echoed")
 _WRITABLE = re.compile(r"https?://[A-Za-z0-9/.?=&%#@:_-]*[A-Za-z0-9/=]")
@@ -76,7 +76,7 @@ hostile_cases = st.builds(
     st.lists(_entries, min_size=1, max_size=5),
     st.lists(_pieces | _targets, max_size=4),
 )
-"""A body of fragments, mostly with a list behind it, sometimes with more behind that."""
+"""A body of fragments, mostly followed by a list, sometimes with more text after that."""
 
 
 def _planned(
@@ -107,7 +107,7 @@ def _planned(
 
 
 def _is_plain(url: str) -> bool:
-    """Whether a URL can stand in a line without doubt about its end."""
+    """Whether it is clear where a URL ends within a line."""
     return _WRITABLE.fullmatch(url.removesuffix("...").removesuffix("…")) is not None
 
 
@@ -132,7 +132,7 @@ planned_cases = st.builds(
 )
 """A report in good form: each entry cites a source or a near miss of one, each sentence some of the entries.
 
-What its verified report must be follows from the plan; the paragraphs between are to stay.
+The plan determines its verified report; the paragraphs between must not change.
 """
 
 _long_pieces = _pieces | st.sampled_from(("https://v.com/1", *fragments.UNSAFE_URLS[:28]))
@@ -141,7 +141,7 @@ long_cases = st.builds(
     st.lists(_long_pieces, max_size=4),
     st.lists(_long_pieces, min_size=1, max_size=4),
 )
-"""A beginning and a unit of fragments that follows it, again and again."""
+"""A beginning, and a unit of fragments that is repeated after it."""
 
 look_ups = st.builds(
     lambda urls, links: (urls, [_written(link, urls) for link in links]),
