@@ -194,7 +194,7 @@
     /** Of many scores those of the table, the others closed. */
     const parted = (title, some, small) => {
       const others = some.filter((plot) => !isShown(plot));
-      return part(title, some.filter(isShown), { small, inner: others.length ? h("details", {}, h("summary", {}, others.length === 1 ? "Of one more score" : `Of ${others.length} more scores`), h("div", { class: "inside" }, grid(others, true))) : null });
+      return part(title, some.filter(isShown), { small, inner: others.length ? h("details", {}, h("summary", {}, others.length === 1 ? "1 more score" : `${others.length} more scores`), h("div", { class: "inside" }, grid(others, true))) : null });
     };
     return [
       ...parted("Scores with 95\u202f% intervals", of("score-"), false), ...parted("Distributions over samples", of("spread-"), true),
@@ -284,7 +284,7 @@
     n: ["next citation", () => cite(1)], p: ["previous citation", () => cite(-1)],
     m: ["the model call that wrote the report", () => detail.querySelector("a.writer")?.click()],
     a: ["show or hide answers and reasons in the table", () => answers.click()],
-    t: ["what happened", () => shown && detail.querySelector("#timeline").scrollIntoView()],
+    t: ["the timeline", () => shown && detail.querySelector("#timeline").scrollIntoView()],
     Escape: ["up: from a citation to the sample, to the run, to all results", up],
   });
 
