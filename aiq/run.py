@@ -39,7 +39,7 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
     """
     if isinstance(overrides, str) or not all(isinstance(text, str) for text in overrides):
         raise UserError('aiq.run takes a list of strings: aiq.run(["experiment=shallow_freshqa", "limit=3"])')
-    plugins.search_here()
+    plugins.add_cwd_to_path()
     resumed, others = parted(overrides)
     refuse(others)
     plan, folder, earlier = _resumed_run(resumed[0], others) if resumed else new(others)

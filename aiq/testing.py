@@ -16,7 +16,7 @@ from aiq.agents.base import AsksUser, Checked
 from aiq.cassettes.recorder import CassetteMiss, Recorder, Wording, cassette_name
 from aiq.cassettes.redact import Redactor, secret_values
 from aiq.core import plugins
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.events import EventLog
 from aiq.core.reports import Report
@@ -99,7 +99,7 @@ class AiqCassette:
         """
         self._named[f"{variable}_env"] = variable
         self._redact()
-        with holding(stand_in, STAND_IN if self._recorder.replays else None):
+        with binding(stand_in, STAND_IN if self._recorder.replays else None):
             return read_key(variable, "aiq_cassette.key")
 
     def openai(self, *, base_url: str | None = None, api_key: str | None = None, **options: Any) -> "AsyncOpenAI":
@@ -162,7 +162,7 @@ class AiqCassette:
             raise ConfigError('research takes a list of settings: research(question, ["agent=mine", ...])')
         if any(text.lstrip("+~").partition("=")[0].partition(".")[0] == "cassette" for text in overrides):
             raise ConfigError(f"cassette: set by pytest {_OPTION}MODE and @pytest.mark.aiq_cassette(...); leave it out")
-        plugins.search_here()
+        plugins.add_cwd_to_path()
         settings = compose.settings(*overrides).model_copy(update={"cassette": self._settings})
         if not any(text.startswith("clock=") for text in overrides):
             self._clock = self._clock or settings.clock

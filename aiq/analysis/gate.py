@@ -19,7 +19,7 @@ from aiq.analysis.compare import further, moved_samples
 from aiq.analysis.run_pairs import OTHER_JUDGE, RunPair, Scored, Side, worth
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
-from aiq.core.plugins import near
+from aiq.core.plugins import did_you_mean
 from aiq.core.reports import Metric
 from aiq.core.settings import NotNegative, Settings, Share
 from aiq.core.usage import SpendName
@@ -143,11 +143,11 @@ class _Gate:
         named = {"margins": self.settings.margins, "limits.metrics": self.settings.limits.metrics}
         for setting, name in ((setting, name) for setting, names in named.items() for name in names):
             if name not in known:
-                hint = near(name, known) or f"; there are {', '.join(known)}"
+                hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
                 raise ConfigError(f"gate.{setting}.{name}: the runs have no such metric{hint}")
         for name, least in self.settings.limits.metrics.items():
             if not known[name].allows(least):
-                raise ConfigError(f"gate.limits.metrics.{name}={least:g}: its range is {known[name].reach}")
+                raise ConfigError(f"gate.limits.metrics.{name}={least:g}: its range is {known[name].range_text}")
 
     @property
     def _declared(self) -> dict[str, Metric]:

@@ -10,7 +10,7 @@ from aiq.analysis.calibration_inputs import Label, read_labels
 from aiq.core.base import Record, grouped
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_state
 from aiq.runs.state import RunState
@@ -76,7 +76,7 @@ def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -
     if not matched and not left_out:
         names = ", ".join(state.spec.metrics) or "the run has none"
         raise UserError(
-            f"none of {counted(len(given), 'label')} is for a judged sample; check sample_id, metric ({names})"
+            f"none of {plural(len(given), 'label')} is for a judged sample; check sample_id, metric ({names})"
         )
     return Corrections(
         run_id=folder.read_manifest().run_id,
@@ -101,7 +101,7 @@ def _values(labels: Sequence[Label], metric: Metric) -> dict[str, float]:
     for label in labels:
         if not metric.allows(label.value):
             raise UserError(
-                f"label {label.value:g} of sample {label.sample} is outside {metric.name} ({metric.reach}); "
+                f"label {label.value:g} of sample {label.sample} is outside {metric.name} ({metric.range_text}); "
                 "name its metric or judge in the column `metric`"
             )
     given = grouped((label.sample, label.value) for label in labels)
@@ -112,7 +112,7 @@ def _by_own_labels(metric: Metric, pairs: Labelled, judged: Judged, labelled: se
     if metric.estimator == "ratio":
         return "a ratio over many items per report; labels are for reports"
     if len(pairs) < FEWEST:
-        return f"{counted(len(pairs), 'label')}; {FEWEST} are needed, and about 20 to add to the judge"
+        return f"{plural(len(pairs), 'label')}; {FEWEST} are needed, and about 20 to add to the judge"
     bounds = Bounded(metric.low, metric.high)
     others = [score for sample, score in judged.scores.items() if sample not in labelled]
     mean, interval, weight = corrected(pairs, others, bounds)

@@ -9,7 +9,7 @@ from aiq.analysis.baselines import BaselineFile, Recorded, differing, report_dig
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
-from aiq.core.text import counted, some
+from aiq.core.text import join_first, plural
 from aiq.runs.folder import not_finished
 from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
 from aiq.runs.reader import read_state
@@ -141,7 +141,7 @@ class RunPair:
             return
         for run, other in ((a, b), (b, a)):
             if lacking := [sample for sample in run.samples if sample not in other.samples]:
-                yield f"{other.label} lacks {counted(len(lacking), 'sample')} of {run.label} ({some(lacking, 3)})"
+                yield f"{other.label} lacks {plural(len(lacking), 'sample')} of {run.label} ({join_first(lacking, 3)})"
 
     def _judge_change(self, judge: JudgeSpec, other: JudgeSpec) -> str:
         """What differs among the things that a judge's hash covers."""

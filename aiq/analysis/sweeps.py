@@ -9,7 +9,7 @@ from typing import Final, get_args
 from aiq.core.base import grouped
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.usage import SpendName
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import JudgeSpec
@@ -253,7 +253,7 @@ class _Evaluation:
         if self._spend is None:
             return "neither dollars, tokens nor calls are known for all points and above 0; --spend seconds uses time"
         if left := self._sweep.unfinished:
-            return f"{left} of {counted(len(self._sweep.points), 'point')} are not finished"
+            return f"{left} of {plural(len(self._sweep.points), 'point')} are not finished"
         if len(self._points) < 2:
             return "only one point has numbers"
         if not self._same_questions:

@@ -18,8 +18,8 @@ from aiq.cassettes.match import differences
 from aiq.cassettes.redact import REQUEST_HEADERS, Redactor
 from aiq.cassettes.store import Cassette, NoRecording, Store
 from aiq.cassettes.transport import CassetteTransport, Keep, fail, failure, given_up, named
-from aiq.core.concurrency import being_cancelled, holding
-from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError, said
+from aiq.core.concurrency import being_cancelled, binding
+from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError, message_of
 from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
 from aiq.core.tools import Tool, ToolResult
@@ -138,7 +138,7 @@ class Recorder:
 
         Raises CassetteMiss at the end if a request was not recorded, even if the caller caught the error.
         """
-        with holding(_lent, slot):
+        with binding(_lent, slot):
             yield slot
             self.check()
 
@@ -222,7 +222,7 @@ def shared() -> Iterator[None]:
         yield
         return
     recorder = slot.recorder
-    with holding(_lent, Slot(recorder, recorder.cassette("judge", SHARED), "what the judges share")):
+    with binding(_lent, Slot(recorder, recorder.cassette("judge", SHARED), "what the judges share")):
         yield
 
 
@@ -336,7 +336,7 @@ class RecordedTool:
         it again: if its requests are recorded, or if it met something that no tool decides (such as a limit).
         """
         start = time.monotonic()
-        with holding(_asked_by_tool, list[str]()) as requests, holding(aside, Counter[str]()) as connections:
+        with binding(_asked_by_tool, list[str]()) as requests, binding(aside, Counter[str]()) as connections:
             ended: dict[str, Any] = {"status": _CARRIED_OUT}
             try:
                 result = await self._tool.run(arguments)
@@ -363,7 +363,7 @@ class RecordedTool:
         """The failure as the session shows it."""
         if isinstance(error, ToolError):
             return named(error)
-        return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {said(error)}"
+        return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {message_of(error)}"
 
 
 def _noted(asked: Exchange) -> Exchange:

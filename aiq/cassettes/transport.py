@@ -15,7 +15,7 @@ from aiq.cassettes.exchange import GIVEN_UP, TIME_UP, Exchange
 from aiq.cassettes.guard import ours
 from aiq.cassettes.redact import RESPONSE_HEADERS
 from aiq.cassettes.store import Cassette
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.errors import ToolError, ToolErrorKind, UserError
 from aiq.core.session import current
 from aiq.llm.http import (
@@ -82,14 +82,14 @@ class CassetteTransport(AsyncBaseTransport):
     async def handle_async_request(self, request: Request) -> Response:
         slot = self._slot()
         if slot is None:
-            with holding(ours, True):
+            with binding(ours, True):
                 return await self._inner.handle_async_request(request)
         asked = await slot.asked(request)
         if (found := slot.take(asked)) is not None:
             return await _replayed(found, slot)
         keep, start = slot.keeping(asked), time.monotonic()
         try:
-            with holding(ours, True):
+            with binding(ours, True):
                 response = await self._inner.handle_async_request(request)
         except asyncio.CancelledError:
             keep(error=given_up(start, _bounds(request)))

@@ -14,7 +14,7 @@ from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.redact import Redactor
 from aiq.cassettes.store import RECORD_ANEW, Store
 from aiq.core.errors import UserError
-from aiq.core.text import counted
+from aiq.core.text import plural
 
 _EXCHANGES = (
     "SELECT e.id, coalesce(c.name, 'no cassette') FROM exchanges e LEFT JOIN cassettes c ON c.id = e.cassette"
@@ -34,7 +34,7 @@ def findings(store: Store, redactor: Redactor) -> Iterator[str]:
         left = () if damage else store.rows("SELECT id FROM items")
         if count := len({item for (item,) in left} - (store.needed() if left else set())):
             remedy = f"`aiq cassettes forget {store.path.parent}` deletes what is not referred to"
-            yield f"{store.path}: {counted(count, 'text')} without an exchange; {remedy}"
+            yield f"{store.path}: {plural(count, 'text')} without an exchange; {remedy}"
     except UserError as error:
         yield str(error)
 
@@ -48,7 +48,7 @@ def _damage(store: Store) -> Iterator[str]:
     rows = store.rows("SELECT id, hash FROM items ORDER BY block, id")
     changed = sum(_digest(store, item) != digest for item, digest in rows)
     if changed:
-        yield f"{store.path}: {changed} of {counted(len(rows), 'text')} changed after being recorded; {RECORD_ANEW}"
+        yield f"{store.path}: {changed} of {plural(len(rows), 'text')} changed after being recorded; {RECORD_ANEW}"
 
 
 def _digest(store: Store, item: int) -> bytes | None:
@@ -72,9 +72,9 @@ def _in_exchanges(store: Store, redactor: Redactor) -> Iterator[str]:
         else:
             secrets.update({(name, place, kind) for place, text in _texts(exchange) for kind in found(text)})
     for name, count in changed.items():
-        yield f"{store.path}: {name}: {counted(count, 'exchange')} changed after being recorded; {RECORD_ANEW}"
+        yield f"{store.path}: {name}: {plural(count, 'exchange')} changed after being recorded; {RECORD_ANEW}"
     for (name, place, kind), count in secrets.items():
-        what = f"a secret ({kind}) in the {place} of {counted(count, 'exchange')}"
+        what = f"a secret ({kind}) in the {place} of {plural(count, 'exchange')}"
         yield f"{store.path}: {name}: {what}; revoke it, and record again with cassette=record"
     for kind in found(json.dumps([store.about, *store.names()], ensure_ascii=False)):
         yield f"{store.path}: a secret ({kind}) in the run's settings or a name; revoke it, {RECORD_ANEW}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from aiq.core.errors import UserError
-from aiq.core.text import counted
+from aiq.core.text import plural
 
 if TYPE_CHECKING:
     from aiq.cassettes.recorder import Account
@@ -100,8 +100,8 @@ def _list(args: Namespace) -> int:
 def _verify(args: Namespace) -> int:
     folders = [folder for given in args.dirs for folder in _recordings(given)]
     exchanges, wrong = map(sum, zip(*map(_verified, folders), strict=True))
-    checked = f"{counted(len(folders), 'recording')} with {counted(exchanges, 'exchange')}"
-    print(f"{checked}: {counted(wrong, 'finding') if wrong else 'nothing wrong'}")
+    checked = f"{plural(len(folders), 'recording')} with {plural(exchanges, 'exchange')}"
+    print(f"{checked}: {plural(wrong, 'finding') if wrong else 'nothing wrong'}")
     return 1 if wrong else 0
 
 
@@ -155,7 +155,7 @@ def _forget(args: Namespace) -> int:
         for store in stores.values():
             store.forget(forgotten[str(store.path)])
     for path, names in forgotten.items():
-        print(f"{path}: {counted(len(names), 'cassette')} forgotten")
+        print(f"{path}: {plural(len(names), 'cassette')} forgotten")
     return 0
 
 
@@ -186,7 +186,7 @@ def _export(args: Namespace) -> int:
                 cassettes, exchanges, without = cassettes + 1, exchanges + held, without + left_out
     if not cassettes:
         raise UserError(f"{args.dir} has no cassette of sample {args.sample}; see aiq cassettes list {args.dir}")
-    print(f"{counted(cassettes, 'cassette')} with {counted(exchanges, 'exchange')} written to {args.out}")
+    print(f"{plural(cassettes, 'cassette')} with {plural(exchanges, 'exchange')} written to {args.out}")
     for what, count in sorted(without.items()):
         print(f"left out, because vcrpy cannot hold it: {what}: {count:,}")
     return 0
@@ -212,5 +212,5 @@ def _import(args: Namespace) -> int:
         for exchange in exchanges:
             cassette.add(exchange, cassette.place())
         cassette.mark(whole=whole)
-    print(f"{path}: {counted(len(exchanges), 'exchange')} in the cassette {name}")
+    print(f"{path}: {plural(len(exchanges), 'exchange')} in the cassette {name}")
     return 0

@@ -70,7 +70,7 @@ def run(args: Namespace) -> int:
 def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     """Write the baseline, and print what changes in it."""
     from aiq.analysis.baselines import Baseline, BaselineFile
-    from aiq.core.text import counted
+    from aiq.core.text import plural
     from aiq.site.tables import show
 
     new = found.content if isinstance(found, BaselineFile) else Baseline.of(found)
@@ -79,7 +79,7 @@ def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     new.write(baseline.path)
     print(f"{baseline.path}: {'unchanged' if there and not changes else 'written'}")
     if failed := sum(one.row().failed for one in new.attempts):
-        print(f"{counted(failed, 'attempt')} of {len(new.attempts)} failed, and are in the baseline as failed")
+        print(f"{plural(failed, 'attempt')} of {len(new.attempts)} failed, and are in the baseline as failed")
     show(*(f"  {line}" for line in changes[:_MOST_CHANGES]))
     if len(changes) > _MOST_CHANGES:
         print(f"  and {len(changes) - _MOST_CHANGES:,} more")

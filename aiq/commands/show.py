@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from aiq.commands import add_results, add_run
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
-from aiq.core.text import some
+from aiq.core.text import join_first
 from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder, find_run, natural
 from aiq.runs.reader import read_dataset, read_samples, read_scores, summary_of
@@ -73,4 +73,4 @@ def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
         there = ", ".join(map(str, epochs))
         raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path}; it has {there}")
     samples = sorted({sample for sample, _ in rows}, key=natural)
-    raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {some(samples)}")
+    raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {join_first(samples)}")

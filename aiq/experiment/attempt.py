@@ -11,7 +11,7 @@ from typing import TypeVar
 from aiq.agents.base import Agent
 from aiq.citations.registry import worth_keeping
 from aiq.core.concurrency import being_cancelled
-from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, said, traceback_of
+from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, message_of, traceback_of
 from aiq.core.events import RunFinished, RunStarted, StageChanged
 from aiq.core.replies import why_cut_off, why_no_answer, without_thoughts
 from aiq.core.reports import Report, citation_status
@@ -65,7 +65,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
         error=as_row_error(error, where) if error else RowError(type="CutOff", message=cut) if cut else None,
     )
-    why = cut or (error and where + (traceback_of(error) or said(error)))
+    why = cut or (error and where + (traceback_of(error) or message_of(error)))
     session.events.emit(RunFinished(status=status, error=why))
     write(row)  # last: an attempt that has a row is finished, including its events
     if error is not None and fatal:
@@ -124,7 +124,7 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
         session.keep_draft(report.raw_text)
         raise AgentError(f"the agent gave no report: {why}")
     known = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
-    cut = why_cut_off(report.raw_text or text, session.replies) or session.cut_short
+    cut = why_cut_off(report.raw_text or text, session.replies) or session.stop_reason
     if report.outcome == "partial":
         cut = cut or "the agent says that its report is not whole"
     changed = {"text": text, "citation_status": known, **({"outcome": "partial"} if cut else {})}
@@ -167,7 +167,7 @@ def as_row_error(error: BaseException, where: str = "") -> RowError:
     """The error in one line, after `where`; if the run was stopped, without asyncio's message, which names tasks."""
     if isinstance(error, asyncio.CancelledError) and being_cancelled():
         return RowError(type="CancelledError", message="the run was stopped")
-    return RowError(type=type(error).__name__, message=" ".join((where + writable(said(error))).split())[:2000])
+    return RowError(type=type(error).__name__, message=" ".join((where + writable(message_of(error))).split())[:2000])
 
 
 def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:

@@ -207,7 +207,7 @@ class Examination:
 
     def _usage(self, reported: Any) -> Finding:
         lacking = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
-        if lacking and (limit := self.settings.limits.in_money):
+        if lacking and (limit := self.settings.limits.usd_setting):
             return Finding("usage", "fails", f"{limit} cannot be enforced: no price in llm.prices for {lacking}")
         if not reported:
             return Finding("usage", "note", "not reported: what a run costs is unknown")

@@ -65,7 +65,7 @@ def _dearest(plan: RunPlan) -> float | None:
     prices = plan.settings.llm.prices
     models = {model for role, model in models_of(plan).items() if not role.startswith(JUDGES)}
     known = models <= prices.keys()
-    return max(prices[model].dearest for model in models) if known else None
+    return max(prices[model].max_per_token for model in models) if known else None
 
 
 def summed(amounts: Iterable[float | None]) -> float | None:

@@ -9,10 +9,10 @@ from typing import get_args
 
 from aiq.cassettes.recorder import Account, Recorder, recorded
 from aiq.cassettes.redact import Redactor, secret_values
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.errors import say
 from aiq.core.run_settings import RunSettings
-from aiq.core.secrets import hide
+from aiq.core.secrets import register_secrets
 from aiq.llm.models import stand_in
 from aiq.runs.manifest import Manifest
 
@@ -24,7 +24,7 @@ _OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides
 @contextmanager
 def without_keys(settings: RunSettings) -> Iterator[None]:
     """In the block, a replayed run needs no keys."""
-    with holding(stand_in, STAND_IN if settings.cassette.mode == "replay" else None):
+    with binding(stand_in, STAND_IN if settings.cassette.mode == "replay" else None):
         yield
 
 
@@ -35,7 +35,7 @@ def open_recorder(settings: RunSettings, accounts: Sequence[Account] = get_args(
     Reports at its end, on stderr, what was not recorded and what was not requested.
     """
     secrets = secret_values(settings.model_dump(mode="json"), os.environ)
-    hide(secrets)
+    register_secrets(secrets)
     recorder = Recorder(settings.cassette, _folder(settings), Redactor([*secrets, STAND_IN]), accounts=accounts)
     try:
         with without_keys(settings):

@@ -20,7 +20,7 @@ from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
 from aiq.core.settings import dotted
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.usage import USAGE, Usage
 from aiq.experiment.compose import allowed_overrides, parse, settings_from
 from aiq.experiment.plan import JudgePlan, RunPlan, make_plan
@@ -135,7 +135,7 @@ class Redecision:
         lacks = {point.number: self._lack(self.plan(point.overrides, place(point))) for point in points}
         if numbers := [number for number, why in lacks.items() if why is not None]:
             raise UserError(
-                f"{len(numbers)} of {counted(len(points), 'point')} cannot be decided on these runs: "
+                f"{len(numbers)} of {plural(len(points), 'point')} cannot be decided on these runs: "
                 f"{'; '.join(dict.fromkeys(why for why in lacks.values() if why is not None))}; "
                 f"or give an axis fewer values (the first of these is point {numbers[0]})"
             )

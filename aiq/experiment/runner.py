@@ -15,7 +15,7 @@ from aiq.agents.base import Checked
 from aiq.cassettes.recorder import Account
 from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError, say
-from aiq.core.garbage import OF_A_RUN, collected_after
+from aiq.core.garbage import RUN_THRESHOLD, collected_after
 from aiq.core.samples import SampleKey
 from aiq.core.usage import UsageLedger
 from aiq.experiment.attempt import run_attempt
@@ -85,7 +85,7 @@ async def execute(
     """
     start, shard = time.monotonic(), plan.settings.shard
     async with AsyncExitStack() as held:
-        held.enter_context(collected_after(OF_A_RUN))
+        held.enter_context(collected_after(RUN_THRESHOLD))
         lock = held.enter_context(ExitStack())
         if earlier is not None:
             lock.enter_context(folder.lock(shard))

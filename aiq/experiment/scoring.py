@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from aiq.core.base import Record
-from aiq.core.errors import JudgeError, said, traceback_of
+from aiq.core.errors import JudgeError, message_of, traceback_of
 from aiq.core.events import RunFinished
 from aiq.core.reports import CAVEAT, Caveat, Metric, Score
 from aiq.core.samples import Sample
@@ -41,7 +41,7 @@ async def score_report(
     else:
         rows = [_row(planned, row, metric, "error", error=as_row_error(error)) for metric in planned.spec.metrics]
     usage = session.usage.by_role()
-    session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and said(error))))
+    session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and message_of(error))))
     if usage or not fatal:  # the usage of all the judge's work is in the first row only
         write([*(first.model_copy(update={"usage": usage}) for first in rows[:1]), *rows[1:]])
     if error is not None and fatal:

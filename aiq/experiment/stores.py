@@ -45,7 +45,7 @@ class SharedAnswers(Answers):
         self._store = store
         self._paid: list[str] = []
 
-    async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
+    async def get_or_ask(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
         store = self._store
         async with store.locks.of(key):
             if key not in store.unwritten:

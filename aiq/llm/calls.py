@@ -10,7 +10,7 @@ from typing import Any
 from aiq.core.events import ModelCalled
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.replies import read_reply
-from aiq.core.session import SPENT, Session
+from aiq.core.session import BUDGET_SPENT, Session
 from aiq.core.usage import Quantity, Usage
 from aiq.llm.apis import Api
 from aiq.llm.http import URL, ByteStream, Request
@@ -144,7 +144,7 @@ def _without_tools(body: Mapping[str, Any], session: Session) -> Mapping[str, An
     if len(own) == len(offered) or not session.spent():
         return body
     left = {name: value for name, value in body.items() if name not in ("tools", "tool_choice", "parallel_tool_calls")}
-    messages = {"messages": [*body["messages"], {"role": "user", "content": f"{SPENT}."}]}
+    messages = {"messages": [*body["messages"], {"role": "user", "content": f"{BUDGET_SPENT}."}]}
     return left | messages | ({"tools": own} if own else {})
 
 
@@ -178,7 +178,7 @@ class Exchange:
     ) -> None:
         self.attempt = session.usage.sent(call.digest)
         self._likely: dict[Quantity, float] = {"model_calls": 1}
-        if session.limits.estimated:
+        if session.limits.uses_estimates:
             self._likely |= prices.estimate(call.body, None)
         for ledger in (session.usage, session.spend):
             ledger.begin(self._likely)

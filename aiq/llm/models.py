@@ -13,8 +13,8 @@ from aiq.core.errors import ConfigError, ModelError, RunAborted
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message, Reply, ToolRequest
 from aiq.core.replies import without_thoughts
-from aiq.core.secrets import hide
-from aiq.core.text import whole
+from aiq.core.secrets import register_secrets
+from aiq.core.text import utf8_safe
 from aiq.llm.apis import CHAT, Embeddings, vectors
 from aiq.llm.calls import ANSWER, ROLE, SUBJECT, USAGE, VOTE, Asked
 from aiq.llm.http import SEND_ERRORS, URL, Response, failure_text
@@ -55,7 +55,7 @@ def read_key(variable: str | None, setting: str) -> str:
         raise ConfigError(f"{setting}={variable}: this environment variable is not set; export the key")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigError(f"{setting}={variable}: its value is not a key: it has spaces, line breaks or odd characters")
-    hide((key,))
+    register_secrets((key,))
     return key
 
 
@@ -162,7 +162,7 @@ class RunModels:
         headers = {ROLE: role, "authorization": f"Bearer {self._key}"}
         found: list[list[float]] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
-            asked = [whole(text) for text in texts[start : start + TEXTS_AT_ONCE]]
+            asked = [utf8_safe(text) for text in texts[start : start + TEXTS_AT_ONCE]]
             body = {"model": model or self.name(role), "input": asked}  # no field that a server could refuse
             answer = await self._client.post(url, json=body, headers=headers)
             found += vectors(answer.json(), len(asked))

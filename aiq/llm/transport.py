@@ -18,7 +18,7 @@ from aiq.core.events import Recovery
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
-from aiq.core.text import json_value, whole_json
+from aiq.core.text import json_value, utf8_safe_json
 from aiq.llm.apis import api_of
 from aiq.llm.calls import ANSWER, USAGE, Asked, Exchange, Failure, ModelCall, as_asked, read_call
 from aiq.llm.flow import Flow, Send
@@ -204,7 +204,7 @@ class SessionTransport(AsyncBaseTransport):
 
     async def _ask_model(self, asked: ModelCall, session: Session) -> Response:
         call, refused = asked.structured_as(self._forms.taken(asked.body)), ""
-        limit = session.limits.in_money
+        limit = session.limits.usd_setting
         if limit is not None and not self._prices.knows(call.model):
             raise RunAborted(f"{limit} cannot be enforced: llm.prices has no price for model '{call.model}'; add one")
         failures = 0
@@ -311,7 +311,7 @@ class SessionTransport(AsyncBaseTransport):
         """An unstreamed answer, read whole so that a cut one can be requested again."""
         body = await _body(response, call)
         try:
-            mended = whole_json(body)
+            mended = utf8_safe_json(body)
             answer: Any = json_value(mended)
         except ValueError:
             said, _ = read_error(body, call.key)

@@ -17,7 +17,7 @@ from aiq.core.base import Record
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.plugins import describe
 from aiq.core.samples import Shard
-from aiq.core.secrets import hidden
+from aiq.core.secrets import mask_secrets
 from aiq.core.seeds import derive
 from aiq.runs.journal import of_another_version, unwritable
 from aiq.runs.manifest import Manifest
@@ -163,7 +163,7 @@ class RunFolder(Folder):
         return read_record(self.summary_path, Summary, absent)
 
     def write_summary(self, summary: Summary) -> None:
-        write_whole(self.summary_path, hidden(summary.model_dump_json(indent=2)) + "\n")
+        write_whole(self.summary_path, mask_secrets(summary.model_dump_json(indent=2)) + "\n")
 
 
 def in_use(path: Path, but: Shard | None = None) -> bool:

@@ -20,7 +20,7 @@ from pydantic_core import PydanticSerializationError
 from aiq.core.base import Record
 from aiq.core.errors import RunAborted, UserError, say
 from aiq.core.plugins import describe
-from aiq.core.secrets import hidden
+from aiq.core.secrets import mask_secrets
 
 RowT = TypeVar("RowT", bound=Record)
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class Journal(Generic[RowT]):
 
     def append(self, *rows: RowT) -> None:
         """Write rows together; the operating system has them when this returns."""
-        text = hidden("".join(map(json_line, rows))).encode()
+        text = mask_secrets("".join(map(json_line, rows))).encode()
         end = self.size + len(text)
         try:
             while text:

@@ -17,7 +17,7 @@ from aiq.core.base import grouped
 from aiq.core.errors import OUTAGES
 from aiq.core.reports import CAVEAT, Caveat, CitationStatus, Outcome
 from aiq.core.samples import Keys, SampleKey
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.tools import FETCH
 from aiq.core.usage import SpendName, Usage
 from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
@@ -311,16 +311,16 @@ class RunState:
     def excesses(self) -> list[str]:
         """Messages about what failed more often than `runner.max_error_rate` allows, and tools that never worked."""
         reports, failed = len(self.attempts), self.statuses().get("failed", 0)
-        rates = [(failed, reports, f"{failed} of {counted(reports, 'attempt')} failed")]
+        rates = [(failed, reports, f"{failed} of {plural(reports, 'attempt')} failed")]
         for name, why in self.judge_errors().items():
-            rates.append((len(why), reports, f"judge {name} failed on {len(why)} of {counted(reports, 'report')}"))
+            rates.append((len(why), reports, f"judge {name} failed on {len(why)} of {plural(reports, 'report')}"))
         for name, lack in self.caveats().items():
             if lack.retry:
                 rates.append((lack.n, lack.of, f"judge {name}: {lack.n} of {lack.of} {lack.what}"))
         for tool, outcomes in self.tools().items():
             out = sum(calls for kind, calls in outcomes.items() if kind in OUTAGES)
             if tool != FETCH and not outcomes["ok"]:
-                calls = counted(out, "call")
+                calls = plural(out, "call")
                 rates.append((out, out, f"{tool}: none of {calls} succeeded (first error: {self.outages().get(tool)})"))
         return [words for n, of, words in rates if n > self.spec.failures.max_error_rate * of]
 

@@ -5,7 +5,7 @@ import secrets
 from contextlib import suppress
 from typing import Literal
 
-from aiq.core.text import whole
+from aiq.core.text import utf8_safe
 from aiq.serve.errors import Refused
 from aiq.serve.events import Told
 from aiq.serve.store import Task
@@ -22,7 +22,7 @@ class Approvals:
 
     async def ask(self, task: Task, kind: Literal["plan", "question"], prompt: str) -> str:
         """The answer to a plan or question, as agents expect it from their user."""
-        asked = Asked(approval_id=secrets.token_hex(8), kind=kind, prompt=whole(prompt))
+        asked = Asked(approval_id=secrets.token_hex(8), kind=kind, prompt=utf8_safe(prompt))
         decision = self._decisions[asked.approval_id] = asyncio.get_running_loop().create_future()
         payload = asked.model_dump(exclude={"prompt"})
         event = Told("APPROVAL_REQUESTED", asked.prompt, payload)

@@ -20,7 +20,7 @@ from pydantic import Json, JsonValue
 
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
-from aiq.core.secrets import hidden
+from aiq.core.secrets import mask_secrets
 from aiq.serve.events import Told
 from aiq.serve.wire import UNFINISHED, ApiError, Asked, TaskEvent, TaskStatus
 
@@ -229,8 +229,8 @@ def _digest(key: str) -> str:
 def _line(event: TaskEvent) -> str:
     """One line of JSON without secrets; a model may have cut a character in two, which UTF-8 cannot encode."""
     with suppress(ValueError):
-        return hidden(event.model_dump_json())
-    return hidden(json.dumps(event.model_dump(mode="json")))
+        return mask_secrets(event.model_dump_json())
+    return mask_secrets(json.dumps(event.model_dump(mode="json")))
 
 
 def utc_now() -> str:

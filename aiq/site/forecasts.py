@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import isinf
 from typing import TYPE_CHECKING, Final
 
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.usage import Quantity
 from aiq.experiment.forecast import QUANTITIES, Bounds, Earlier, Likely, Totals, at_most, earlier_run, summed
 from aiq.site.tables import Sheet, money, show
@@ -37,7 +37,7 @@ def print_sweep(plans: "Mapping[str, RunPlan]", points: int, like: str | None) -
     earlier = earlier_run(first, like)
     most = {name: at_most(plan)["run"] for name, plan in plans.items()}
     likely = {name: earlier.expected(plan)["run"] for name, plan in plans.items()} if earlier else {}
-    whole = f"{counted(points, 'run')} in all"
+    whole = f"{plural(points, 'run')} in all"
     most[whole] = {name: _times(summed(of[name] for of in most.values()), share) for name in QUANTITIES}
     if likely:
         likely[whole] = {name: _together([of[name] for of in likely.values()], share) for name in QUANTITIES}
@@ -45,7 +45,7 @@ def print_sweep(plans: "Mapping[str, RunPlan]", points: int, like: str | None) -
 
 
 def _title(plan: "RunPlan") -> str:
-    samples, epochs = counted(len(plan.dataset.samples), "sample"), counted(plan.settings.epochs, "epoch")
+    samples, epochs = plural(len(plan.dataset.samples), "sample"), plural(plan.settings.epochs, "epoch")
     judges = ", ".join(judge.spec.name for judge in plan.judges) or "none"
     return f"{plan.settings.name}: {samples} x {epochs}, judges: {judges}; nothing is run"
 
@@ -59,7 +59,7 @@ def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals],
         rows.append(("expected", name, *cells))
     told = "there is no earlier run to estimate from: name one with --like RUN"
     if earlier is not None:
-        made = f"{counted(earlier.attempts, 'attempt')} of {earlier.folder.path}"
+        made = f"{plural(earlier.attempts, 'attempt')} of {earlier.folder.path}"
         told = f"expected from {made}; 95 % prediction intervals"
     show(Sheet(("", "", *HEADINGS.values()), rows, title, left=2), CHECKED_BEFORE, told)
 

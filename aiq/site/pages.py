@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from aiq import __version__
 from aiq.analysis.reliability import reliabilities
-from aiq.core.garbage import OF_A_RUN, collected_after
+from aiq.core.garbage import RUN_THRESHOLD, collected_after
 from aiq.core.seeds import derive
 from aiq.datasets import Samples
 from aiq.runs.events import EventReader
@@ -116,7 +116,7 @@ def replace(path: Path, text: Iterable[str]) -> None:
         raise unwritable(path, error) from None
 
 
-@collected_after(OF_A_RUN)
+@collected_after(RUN_THRESHOLD)
 def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     """Write the page of a run and its line in the index. Returns the page's path.
 

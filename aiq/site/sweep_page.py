@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiq import __version__
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.usage import SpendName
 from aiq.runs.sweeps import Axis, Point, Sweep, SweepFolder
 from aiq.site.markdown import environment
@@ -200,4 +200,4 @@ def _between(found: Estimate) -> str:
 
 def _unfinished(sweep: Sweep) -> Iterator[str]:
     if left := sweep.unfinished:
-        yield f"{counted(left, 'point')} of {len(sweep.points)} not finished"
+        yield f"{plural(left, 'point')} of {len(sweep.points)} not finished"

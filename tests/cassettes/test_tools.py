@@ -171,7 +171,7 @@ async def test_when_the_time_for_research_was_over_is_recorded(deck: DeckMaker) 
                 before = await ended(d.call("weather", place="Bergen"))
                 await asyncio.sleep(seconds)
                 refused = [await ended(d.call("weather", place=place)) for place in ("Oslo", "Bergen")]
-                return [before, refused, d.session.spent(), d.session.cut_short]
+                return [before, refused, d.session.spent(), d.session.stop_reason]
 
             ends.append(await d.session.within_time(work()))
     assert ends[0] == ends[1]

@@ -27,7 +27,7 @@ from aiq.agents.base import Drawing, Recorded, Redecided
 from aiq.agents.toolkit.conversation import Threads, conversation, last_answer, transcript, trimmed
 from aiq.agents.toolkit.finish import LeakFilter, finish
 from aiq.agents.toolkit.toolset import check_tools, documents_of, listing, research_tools, sources_of
-from aiq.core.errors import AgentError, ConfigError, said
+from aiq.core.errors import AgentError, ConfigError, message_of
 from aiq.core.events import Decision, StageChanged
 from aiq.core.models import Models
 from aiq.core.reports import Report
@@ -210,7 +210,7 @@ class AiqAgent:
                 given = ShallowResearchAgentState(messages=self._recent(state), **state.told())
                 result = await self._shallow.run(given)
         except Exception as error:
-            events.emit(Decision(name="escalation", value=False, cause=f"shallow research failed: {said(error)}"))
+            events.emit(Decision(name="escalation", value=False, cause=f"shallow research failed: {message_of(error)}"))
             raise
         answer = last_answer(result.messages)
         if spent := current().spent():

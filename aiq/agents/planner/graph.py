@@ -159,7 +159,7 @@ class PlannerGraph:
 
         Raises AgentError if there are tools but none has found anything, unless a limit cut the research short.
         """
-        if state.tools.names and not state.has_material and not current().cut_short:
+        if state.tools.names and not state.has_material and not current().stop_reason:
             why = next((outcome.error for outcome in state.outcomes if outcome.failed), state.why)
             raise AgentError(f"nothing was found that a report could be written from: {why}")
         if state.decision.agents != (SYNTHESIZER,) and state.iteration < self._settings.max_iterations:

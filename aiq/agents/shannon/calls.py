@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from aiq.agents.shannon.rules import estimate_tokens
 from aiq.core.base import Record
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.errors import AgentError, ModelError
 from aiq.core.events import Decision, Recovery
 from aiq.core.models import Message, Reply
@@ -108,7 +108,7 @@ _books: ContextVar[Books] = ContextVar("shannon_books")
 @contextmanager
 def bookkeeping(books: Books) -> Iterator[Books]:
     """Enter all model calls made inside in these books, and close them at the end, also after an exception."""
-    with holding(_books, books), holding(account, books), closing(books):
+    with binding(_books, books), binding(account, books), closing(books):
         yield books
 
 
@@ -119,7 +119,7 @@ def books() -> Books:
 
 def working_as(agent_id: str) -> AbstractContextManager[str]:
     """Attribute model calls made inside to this agent."""
-    return holding(_agent, agent_id)
+    return binding(_agent, agent_id)
 
 
 async def ask(role: str, messages: Sequence[Message], **options: Any) -> Reply:

@@ -10,7 +10,7 @@ from aiq.agents.shannon.records import Remembered, ResearchState
 from aiq.agents.shannon.rules import merge_memory
 from aiq.agents.shannon.settings import MemorySettings
 from aiq.agents.toolkit.memory import Interaction, Memory
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.events import Decision
 from aiq.core.samples import Turn
 from aiq.core.session import Session, current
@@ -30,7 +30,7 @@ class Recall:
 
     def shared(self, session: Session) -> AbstractContextManager[Memory]:
         """Share one memory in a whole research, so that its question is embedded only once."""
-        return holding(_memory, Memory(session, ROLE, self._settings.embedding_model))
+        return binding(_memory, Memory(session, ROLE, self._settings.embedding_model))
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
         """What prompts may show of the conversation: recalled turns or, if there are none, the end of the history."""

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Recovery, ToolCalled, ToolReturned
-from aiq.core.replies import announces, is_tool_call, without_thoughts
+from aiq.core.replies import is_announcement, is_tool_call, without_thoughts
 from aiq.core.session import current, nested_call
 from aiq.core.tools import Tool
 
@@ -114,7 +114,7 @@ async def repaired(ask: Callable[..., Awaitable[AIMessage]], offers_tools: bool)
     reply says besides its calls is the answer, unless it only announces them.
     """
     reply = await ask()
-    if reply.tool_calls and not offers_tools and announces(str(reply.text)):
+    if reply.tool_calls and not offers_tools and is_announcement(str(reply.text)):
         called = ", ".join(call["name"] for call in reply.tool_calls)
         current().events.emit(Recovery(what="tool_call_without_tools", detail=called))
         reply = await ask(HumanMessage(NO_TOOLS))
@@ -123,7 +123,7 @@ async def repaired(ask: Callable[..., Awaitable[AIMessage]], offers_tools: bool)
         reply = await ask(reply, HumanMessage(CALL_REPAIR))
     if offers_tools or not reply.tool_calls:
         return reply
-    said = {"content": ""} if announces(str(reply.text)) else {}
+    said = {"content": ""} if is_announcement(str(reply.text)) else {}
     return reply.model_copy(update={**said, "tool_calls": []})
 
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, mo
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.plugins import near
+from aiq.core.plugins import did_you_mean
 from aiq.core.settings import Settings
 
 Interval = Literal["year", "quarter", "month", "week", "day"]
@@ -277,7 +277,7 @@ def _json(value: Any, name: str, kind: type, example: str) -> Any:
 
 def _known(name: str, names: Sequence[str], of: str) -> str:
     if name not in names:
-        raise wrong(f"{of}: there is no field {name!r}{near(name, names)}; there are: {', '.join(names)}")
+        raise wrong(f"{of}: there is no field {name!r}{did_you_mean(name, names)}; there are: {', '.join(names)}")
     return name
 
 

@@ -13,7 +13,7 @@ from aiq.agents.toolkit.memory import EMBEDDED_CHARS, Memory
 from aiq.core.errors import ModelError
 from aiq.core.llm_settings import LlmSettings, RetrySettings
 from aiq.core.run_settings import CheckpointerSettings
-from aiq.core.text import whole
+from aiq.core.text import utf8_safe
 from aiq.experiment.memory_store import lent_store
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
@@ -88,7 +88,7 @@ async def test_conversations_and_attempts_remember_nothing_of_each_other(store: 
     for name in names:
         here, there = memory(store, "run.1.1"), memory(store, "run.2.1")
         for found in (await here.recent(name, 9), await here.similar(name, "the same question", 9, 0)):
-            assert [turn.answer for turn in found] == [whole(name)]
+            assert [turn.answer for turn in found] == [utf8_safe(name)]
         assert await there.recent(name, 9) == await memory(store).recent(name, 9) == []
 
 
