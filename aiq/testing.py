@@ -29,7 +29,7 @@ from aiq.experiment.recording import STAND_IN, without_keys
 from aiq.experiment.resources import Resources, open_resources
 from aiq.experiment.sessions import make_user
 from aiq.llm.http import AsyncBaseTransport, AsyncClient, Limits
-from aiq.llm.models import read_key, stand_in
+from aiq.llm.models import placeholder_key, read_key
 from aiq.llm.route import NetworkTransport
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class AiqCassette:
         """
         self._named[f"{variable}_env"] = variable
         self._redact()
-        with binding(stand_in, STAND_IN if self._recorder.replays else None):
+        with binding(placeholder_key, STAND_IN if self._recorder.replays else None):
             return read_key(variable, "aiq_cassette.key")
 
     def openai(self, *, base_url: str | None = None, api_key: str | None = None, **options: Any) -> "AsyncOpenAI":
@@ -149,7 +149,7 @@ class AiqCassette:
         async def research() -> Report:
             return settled(await session.within_time(agent.research(question, session)), session)[0]
 
-        with self._recorder.lending(self._slot):
+        with self._recorder.use_slot(self._slot):
             report, error = await outcome(session, question.text, research)
         if error is not None:
             raise error

@@ -49,7 +49,7 @@ class Guard:
     def __exit__(self, *_: object) -> None:
         _on.remove(self)
 
-    def heard(self, event: str, args: tuple[Any, ...]) -> None:
+    def on_event(self, event: str, args: tuple[Any, ...]) -> None:
         """Note an audit event, or raise Forbidden."""
         if event == "socket.connect" and args[0].family in _INTERNET and not ours.get():
             self._note(f"{args[1][0]}:{args[1][1]}")
@@ -71,4 +71,4 @@ class Guard:
 
 def _heard(event: str, args: tuple[Any, ...]) -> None:
     for guard in tuple(_on):
-        guard.heard(event, args)
+        guard.on_event(event, args)

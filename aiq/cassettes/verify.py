@@ -32,7 +32,7 @@ def findings(store: Store, redactor: Redactor) -> Iterator[str]:
                 yield f"{store.path}: {name}: its recording was cut off; complete it with cassette=auto"
         yield from _in_exchanges(store, redactor)
         left = () if damage else store.rows("SELECT id FROM items")
-        if count := len({item for (item,) in left} - (store.needed() if left else set())):
+        if count := len({item for (item,) in left} - (store.referenced_items() if left else set())):
             remedy = f"`aiq cassettes forget {store.path.parent}` deletes what is not referred to"
             yield f"{store.path}: {plural(count, 'text')} without an exchange; {remedy}"
     except UserError as error:
@@ -43,7 +43,7 @@ def _damage(store: Store) -> Iterator[str]:
     problems = [str(problem) for (problem,) in store.rows("PRAGMA integrity_check")]
     if problems != ["ok"]:
         yield f"{store.path}: is damaged ({' '.join(problems[0].split())}); {RECORD_ANEW}"
-    if not store.intact:
+    if not store.is_intact:
         yield f"{store.path}: its contents were changed after it was closed; {RECORD_ANEW}"
     rows = store.rows("SELECT id, hash FROM items ORDER BY block, id")
     changed = sum(_digest(store, item) != digest for item, digest in rows)
@@ -63,7 +63,7 @@ def _in_exchanges(store: Store, redactor: Redactor) -> Iterator[str]:
     """Exchanges that differ from what was recorded, and secrets by cassette and place."""
     changed: Counter[str] = Counter()
     secrets: Counter[tuple[str, str, str]] = Counter()
-    found = lru_cache(maxsize=None)(redactor.found)
+    found = lru_cache(maxsize=None)(redactor.secret_kinds)
     for row, name in store.rows(_EXCHANGES):
         try:
             exchange = store.exchange(row)

@@ -133,7 +133,7 @@ def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
 
     plans: dict[Account, RunPlan] = {}
     try:
-        plans = recorded_plans({account: store.about for account, store in stores.items() if store.intact})
+        plans = recorded_plans({account: store.about for account, store in stores.items() if store.is_intact})
     except UserError as error:
         paths = ", ".join(str(store.path) for store in stores.values())
         yield f"{paths}: the run cannot be composed again, so its prompts and samples are not compared: {error}"
@@ -176,7 +176,7 @@ def _export(args: Namespace) -> int:
     with _opened(args.dir) as stores:
         for account, store in stores.items():
             for name in store.names() if args.sample is None else _of_samples(store, {args.sample}):
-                text, held, left_out = vcr.exported(store.exchanges(name), form)
+                text, held, left_out = vcr.to_vcr(store.exchanges(name), form)
                 file = args.out / account / vcr.file_name(name, form)
                 try:
                     file.parent.mkdir(parents=True, exist_ok=True)
@@ -196,13 +196,13 @@ def _import(args: Namespace) -> int:
     from aiq.cassettes.recorder import cassette_name
     from aiq.cassettes.redact import Redactor, secret_values
     from aiq.cassettes.store import Store
-    from aiq.cassettes.vcr import imported
+    from aiq.cassettes.vcr import from_vcr
     from aiq.core.samples import SampleKey
 
     if not args.sample or args.epoch < 1:
         raise UserError("--sample takes the id of a sample, and --epoch a number from 1")
     redactor = Redactor(secret_values({}, os.environ))
-    exchanges = [exchange for file in args.files for exchange in imported(file, redactor)]
+    exchanges = [exchange for file in args.files for exchange in from_vcr(file, redactor)]
     name = cassette_name(SampleKey(args.sample, args.epoch))
     path = args.dir / f"{'judge' if args.judge else 'agent'}.sqlite"
     with Store(path, writes=True) as store:

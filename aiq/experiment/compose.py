@@ -130,7 +130,7 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
         _checked_own(config, overrides)
     redactor = Redactor(())
     for setting, value in dotted(config).items():
-        if found := redactor.found(str(value)):
+        if found := redactor.secret_kinds(str(value)):
             why = "settings must not hold secrets; put it in an environment variable and name that instead"
             raise ConfigError(f"{setting}: this looks like a {found[0]}; {why}")
     several = {

@@ -13,7 +13,7 @@ from aiq.core.concurrency import binding
 from aiq.core.errors import say
 from aiq.core.run_settings import RunSettings
 from aiq.core.secrets import register_secrets
-from aiq.llm.models import stand_in
+from aiq.llm.models import placeholder_key
 from aiq.runs.manifest import Manifest
 
 STAND_IN = "key-of-nobody"
@@ -24,7 +24,7 @@ _OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides
 @contextmanager
 def without_keys(settings: RunSettings) -> Iterator[None]:
     """In the block, a replayed run needs no keys."""
-    with binding(stand_in, STAND_IN if settings.cassette.mode == "replay" else None):
+    with binding(placeholder_key, STAND_IN if settings.cassette.mode == "replay" else None):
         yield
 
 

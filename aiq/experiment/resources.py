@@ -198,7 +198,7 @@ async def open_resources(
                 settings.llm,
                 offline_port=port,
                 forms=forms,
-                over=recorder.transport,
+                wrap=recorder.transport,
                 replayed=recorder.replays,
                 others=settings.web.max_connections,
                 share=1 / settings.shard.of if settings.shard else 1.0,

@@ -113,7 +113,7 @@ class Sessions:
         with (
             self._events.session(key, attempt, account) as write,
             self._span.session(account, name, key, attempt) if self._span else nullcontext() as traced,
-            self._recorder.lent(account, key),
+            self._recorder.for_sample(account, key),
         ):
             listeners = [listener for listener in (write, traced, heard) if listener is not None]
 

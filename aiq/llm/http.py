@@ -38,7 +38,7 @@ from httpx2 import TimeoutException as TimeoutException
 
 from aiq.core.text import json_value, utf8_safe
 
-Over = Callable[[AsyncBaseTransport], AsyncBaseTransport]
+TransportWrapper = Callable[[AsyncBaseTransport], AsyncBaseTransport]
 """Wraps a transport in another one."""
 
 BOUNDS = "aiq_bounds"
