@@ -16,7 +16,7 @@ from aiq.core.errors import LimitReached, RunAborted, UserError, say
 from aiq.core.files import resolve
 from aiq.experiment import compose
 from aiq.experiment.grid import refuse, refuse_axes
-from aiq.runs.folder import LATEST, SWEEP_FILE, RunFolder, find_run, new_run_id, places
+from aiq.runs.folder import LATEST, SWEEP_FILE, RunFolder, find_run, new_run_id, paths_of
 from aiq.runs.frames import FinishedRun
 from aiq.runs.manifest import Manifest, SweepPlace
 from aiq.runs.sweeps import find_sweep, latest_unfinished
@@ -101,7 +101,7 @@ def unfinished(name: str, overrides: Sequence[str], *, sweeps: bool) -> tuple[Pa
     where = dict(text.split("=", 1) for text in overrides if text.startswith(("experiment=", "output_dir=")))
     results = where.get("output_dir") or "results"
     if name != LATEST:
-        sweeps = sweeps or any((path / SWEEP_FILE).is_file() for path in places(name, results))
+        sweeps = sweeps or any((path / SWEEP_FILE).is_file() for path in paths_of(name, results))
         return (find_sweep if sweeps else find_run)(name, results).path, list(overrides)
     folder = latest_unfinished(results, where.get("experiment"), sweeps=sweeps)
     say(f"aiq: resuming {folder}")

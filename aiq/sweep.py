@@ -26,7 +26,7 @@ Plans = Mapping[int, "RunPlan"]
 
 def start(overrides: Sequence[str]) -> int:
     """Run a new sweep and return the worst exit code of its points; all are checked before the first one starts."""
-    from aiq.analysis.sweeps import expected
+    from aiq.analysis.sweeps import expected_resolution
     from aiq.experiment.strategies import strategy_of
 
     grid = split(overrides)
@@ -53,7 +53,7 @@ def start(overrides: Sequence[str]) -> int:
         return _rescored(folder, begun.model_copy(update={"runs": tuple(runs)}))
     plans = {point.number: plan_of(point.overrides, _place(begun, point)) for point in grid.points}
     begun = begun.model_copy(update={"samples": len(plans[0].dataset.samples)})
-    begun = begun.model_copy(update={"resolves": expected(begun, plans[0].spec.judges)})
+    begun = begun.model_copy(update={"resolves": expected_resolution(begun, plans[0].spec.judges)})
     return _carried_out(folder, begun, strategy_of(grid, folder, plans[0]), partial(_made, folder, plans, ()))
 
 
@@ -98,7 +98,7 @@ def _carried_out(
     folder: SweepFolder, found: Sweep, strategy: "Strategy", made: "Callable[[Sweep, Step], Point]"
 ) -> int:
     """Run the points that are left, write `sweep.json` after each, and print the results of all."""
-    from aiq.analysis.sweeps import evaluated, measured
+    from aiq.analysis.sweeps import evaluate, with_results
     from aiq.site.sweep_page import write_sweep_page
     from aiq.site.sweep_tables import print_begin, print_resolves, print_sweep
 
@@ -112,16 +112,16 @@ def _carried_out(
                     break
                 first = not any(point.status == "finished" for point in found.points)
                 end = made(found, step)
-                found = found.with_point(measured(end, folder.point(end.number)))
+                found = found.with_point(with_results(end, folder.point(end.number)))
                 if first and end.status == "finished":  # measured numbers are better than the bounds known before
-                    found = evaluated(found, folder)
+                    found = evaluate(found, folder)
                     print_resolves(found)
                 if end.status == "interrupted":
                     break
         finally:
             found = found.model_copy(update={"status": "interrupted" if found.unfinished else "finished"})
             folder.write(found)
-        found = evaluated(found, folder)
+        found = evaluate(found, folder)
         folder.write(found)
         write_sweep_page(folder, found)
         print_sweep(found, folder)

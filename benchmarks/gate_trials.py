@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import aiq
-from aiq.analysis.baselines import Baseline, BaselineFile, Recorded
+from aiq.analysis.baselines import Baseline, BaselineFile, RunOrBaseline
 from aiq.analysis.gate import GateResult, GateSettings, gate
 from aiq.core.plugins import validate
 from aiq.experiment.compose import compose_apart
@@ -94,7 +94,7 @@ def named(found: GateResult, what: str) -> set[str]:
 
 def trials(runs: Sequence[RunFolder], settings: GateSettings) -> int:
     """Print the outcome of each trial; returns the number of broken promises."""
-    baselines: list[Recorded] = []
+    baselines: list[RunOrBaseline] = []
     for run in runs:
         path = run.path.with_suffix(".json")
         Baseline.of(run).write(path)

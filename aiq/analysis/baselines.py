@@ -21,7 +21,7 @@ from aiq.core.reports import Outcome
 from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
-from aiq.runs.folder import RunFolder, find_run, not_finished, write_whole
+from aiq.runs.folder import RunFolder, find_run, not_finished, write_atomic
 from aiq.runs.manifest import DatasetIdentity, FailureRule, Hashes, JudgeSpec, Manifest, RunSpec
 from aiq.runs.reader import read_samples, read_state
 from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreStatus, Timing
@@ -129,7 +129,7 @@ class Baseline(Record):
         digests = report_digests(run)
         return cls(
             **{name: getattr(manifest, name) for name in _FROM_MANIFEST},
-            settings=telling(manifest),
+            settings=relevant_overrides(manifest),
             elsewhere=bool(roles) and roles <= {*manifest.elsewhere},
             agent_failures=state.spec.failures.agent_failures,
             config={name: manifest.config.get(name) for name in ("intervals", "judge")},
@@ -149,7 +149,7 @@ class Baseline(Record):
         """Write the file. Raises UserError if that is impossible."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, self.text())
+            write_atomic(path, self.text())
         except OSError as error:
             raise UserError(f"{path}: {error.strerror}; choose another place") from None
 
@@ -165,7 +165,7 @@ class Baseline(Record):
                 yield f"{key.sample_id}, epoch {key.epoch}: {what}"
 
 
-def telling(manifest: Manifest) -> tuple[str, ...]:
+def relevant_overrides(manifest: Manifest) -> tuple[str, ...]:
     """The settings that a run was started with and that affect its results."""
     return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_IRRELEVANT))
 
@@ -255,20 +255,20 @@ class BaselineFile:
         return summarise(self.read_manifest(), self.state, 0.0)
 
 
-Recorded = RunFolder | BaselineFile
+RunOrBaseline = RunFolder | BaselineFile
 """What can be compared: a run, or a baseline."""
 
 
-def find_recorded(name: str, results: str) -> Recorded:
+def find_run_or_baseline(name: str, results: str) -> RunOrBaseline:
     """A baseline if `name` is a JSON file, else a run (`find_run`). Raises UserError if there is neither."""
     if name.endswith(".json"):
         return BaselineFile(Path(name))
     return find_run(name, results)
 
 
-def report_digests(run: Recorded) -> dict[SampleKey, str | None]:
+def report_digests(run: RunOrBaseline) -> dict[SampleKey, str | None]:
     """First 16 hex digits of the SHA-256 of each report."""
     if isinstance(run, BaselineFile):
         return {one.key: one.report for one in run.content.attempts}
-    reports = {key: row.report for key, row in read_samples(run, SampleRow.light).items()}
+    reports = {key: row.report for key, row in read_samples(run, SampleRow.compact).items()}
     return {key: text and hashlib.sha256(text.encode()).hexdigest()[:16] for key, text in reports.items()}

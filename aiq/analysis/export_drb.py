@@ -57,7 +57,7 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> tuple[
 
 def _check_dataset(folder: RunFolder) -> None:
     manifest = folder.read_manifest()
-    made = plugins.load(str(manifest.part("dataset").get("target")), "dataset.target")
+    made = plugins.load(str(manifest.raw_section("dataset").get("target")), "dataset.target")
     if not (isinstance(made, type) and issubclass(made, DeepResearchBench)):
         raise UserError(
             f"{folder.path} is a run over {manifest.dataset.name}, not over Deep Research Bench; "

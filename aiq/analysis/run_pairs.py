@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from aiq.analysis.baselines import BaselineFile, Recorded, differing, report_digests
+from aiq.analysis.baselines import BaselineFile, RunOrBaseline, differing, report_digests
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
@@ -15,7 +15,7 @@ from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
 from aiq.runs.reader import read_state
 from aiq.runs.state import AttemptState, RunState
 from aiq.runs.summary import MOST_SLICES, Summary, estimate
-from aiq.stats.estimates import Pairs, passes
+from aiq.stats.estimates import Pairs, pass_at_k
 from aiq.stats.intervals import Method
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -44,7 +44,7 @@ class Side:
     """A finished run or a baseline, and its letter in tables. Raises UserError if it is neither."""
 
     label: str
-    folder: Recorded
+    folder: RunOrBaseline
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -74,7 +74,7 @@ class Side:
         return report_digests(self.folder)
 
 
-def worth(metric: Metric, effect: float, mean: float) -> float:
+def absolute_effect(metric: Metric, effect: float, mean: float) -> float:
     """A difference worth finding: this share of the metric's range, or of its mean if it has no range."""
     return effect * (abs(mean) if metric.span is None else metric.span)
 
@@ -149,7 +149,7 @@ class RunPair:
             {
                 f"prompt {judge.name}": run.manifest.hashes.prompts.get(judge.name),
                 "version": of.version,
-                "judge": {judge.name: run.manifest.part("judge").get(judge.name)},
+                "judge": {judge.name: run.manifest.raw_section("judge").get(judge.name)},
                 **{role: model for role, model in run.manifest.models.items() if role.startswith("judge.")},
             }
             for run, of in ((self.first, judge), (self.second, other))
@@ -206,7 +206,7 @@ class RunPair:
         )
         return first, second
 
-    def filled(self, name: str, values: tuple[float, float]) -> Scored:
+    def imputed(self, name: str, values: tuple[float, float]) -> Scored:
         """The metric's scores as they would be if all unjudged attempts of each run had its value in `values`."""
         metric, *found = self.scores[name, None]
         runs = [dict(scores) for scores in found]
@@ -251,7 +251,7 @@ class RunPair:
 
 
 def pair_runs(
-    folders: Sequence[Recorded], metrics: Sequence[str] = (), *, judges: bool = False, force: bool = False
+    folders: Sequence[RunOrBaseline], metrics: Sequence[str] = (), *, judges: bool = False, force: bool = False
 ) -> tuple[list[RunPair], tuple[str, ...]]:
     """Each further run paired with the first one, and what they differ in but should not.
 
@@ -280,5 +280,5 @@ def _passes(scored: Scored, k: int) -> Iterator[Scored]:
     if k < 2 or not binary or not right:
         return
     for place, name in enumerate((f"{metric.name} pass@{k}", f"{metric.name} pass^{k}")):
-        first, second = ({key: [(passes(found, k)[place], 1.0)] for key, found in run.items()} for run in values)
+        first, second = ({key: [(pass_at_k(found, k)[place], 1.0)] for key, found in run.items()} for run in values)
         yield Scored(metric.model_copy(update={"name": name}), first, second)

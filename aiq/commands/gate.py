@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from aiq.commands import add_json, add_results, write_json
 
 if TYPE_CHECKING:
-    from aiq.analysis.baselines import BaselineFile, Recorded
+    from aiq.analysis.baselines import BaselineFile, RunOrBaseline
 
 _MOST_CHANGES = 20
 
@@ -36,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from aiq.analysis.baselines import BaselineFile, find_recorded
+    from aiq.analysis.baselines import BaselineFile, find_run_or_baseline
     from aiq.analysis.gate import GateSettings, gate
     from aiq.core.files import check_outputs, write_text
     from aiq.core.plugins import validate
@@ -47,7 +47,7 @@ def run(args: Namespace) -> int:
     from aiq.site.tables import notes_of, show
 
     check_outputs(args.json, args.junit, args.markdown)
-    found, baseline = find_recorded(args.run, args.results), BaselineFile(args.baseline)
+    found, baseline = find_run_or_baseline(args.run, args.results), BaselineFile(args.baseline)
     config = compose_apart("gate", found.read_manifest().experiment, args.overrides)
     limits = config.get("limits") or {}
     config |= {"margins": dotted(config.get("margins") or {})}
@@ -67,7 +67,7 @@ def run(args: Namespace) -> int:
     return _update(found, baseline) if args.update else 0 if result.passed else 1
 
 
-def _update(found: "Recorded", baseline: "BaselineFile") -> int:
+def _update(found: "RunOrBaseline", baseline: "BaselineFile") -> int:
     """Write the baseline, and print what changes in it."""
     from aiq.analysis.baselines import Baseline, BaselineFile
     from aiq.core.text import plural

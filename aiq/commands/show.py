@@ -57,7 +57,7 @@ def _run(folder: RunFolder) -> int:
     from aiq.site.listing import samples_sheet
     from aiq.site.tables import print_summary, show
 
-    manifest, rows = folder.read_manifest(), read_samples(folder, SampleRow.light)
+    manifest, rows = folder.read_manifest(), read_samples(folder, SampleRow.compact)
     show(samples_sheet(manifest, rows, read_scores(folder, rows)), "")
     print_summary(summary_of(folder, manifest), folder)
     return 0
@@ -65,7 +65,7 @@ def _run(folder: RunFolder) -> int:
 
 def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
     """The last attempt at the key. Raises UserError, which says what there is instead."""
-    rows = read_samples(folder, lambda row: row if row.key == key else row.light())
+    rows = read_samples(folder, lambda row: row if row.key == key else row.compact())
     if key in rows:
         return rows[key]
     epochs = sorted(epoch for sample, epoch in rows if sample == key.sample_id)

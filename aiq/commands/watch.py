@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiq.commands import add_results
 from aiq.core.errors import RunAborted, UserError
-from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, RunFolder, find_run, in_use, newest, places
+from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, RunFolder, find_run, in_use, newest, paths_of
 
 if TYPE_CHECKING:
     from aiq.runs.sweeps import SweepFolder
@@ -53,7 +53,7 @@ def _folder(name: str, results: str) -> Path:
         if not (folders := list(newest(chain(*files)))):
             raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
         return next(filter(in_use, folders), folders[0])
-    sweeps = (path for path in places(name, results) if (path / SWEEP_FILE).is_file())
+    sweeps = (path for path in paths_of(name, results) if (path / SWEEP_FILE).is_file())
     return next(sweeps, None) or find_run(name, results).path
 
 
@@ -65,7 +65,7 @@ def _follow(folder: RunFolder) -> None:
 
     followed = FollowedRun(folder)
     with closing(Progress(folder.read_manifest().experiment, shown=True)) as progress:
-        progress.follow(followed.state, followed.total, followed.look()[0])
+        progress.follow(followed.state, followed.total, followed.poll()[0])
         going = True
         while going:
             going = in_use(folder.path)  # before the look, so that the last look sees everything

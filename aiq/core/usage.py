@@ -191,7 +191,7 @@ class Limits(Record):
         """The run's limits only, none for a sample."""
         return self.model_copy(update={f"sample_{quantity}": None for quantity in get_args(Quantity)})
 
-    def part(self, of: int, spent: UsageLedger) -> "Limits":
+    def shard_share(self, of: int, spent: UsageLedger) -> "Limits":
         """The limits of one of `of` shards: an equal part of what `spent` leaves of each run limit except time."""
         bounds = {
             f"run_{quantity}": max(0.0, bound - spent.used(quantity)) / of

@@ -82,7 +82,7 @@ class Earlier:
     """A run to estimate from, read once. Raises UserError if none of its attempts has ended."""
 
     def __init__(self, folder: RunFolder) -> None:
-        rows = {key: row for key, row in read_samples(folder, SampleRow.light).items() if row.status != "cancelled"}
+        rows = {key: row for key, row in read_samples(folder, SampleRow.compact).items() if row.status != "cancelled"}
         if not rows:
             raise UserError(f"{folder.path}: none of its attempts has ended, so there is nothing to estimate from")
         manifest = folder.read_manifest()

@@ -45,7 +45,7 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
         state.spec = plan.spec
     with old.lock():  # a run that is still running cannot be resumed, as the error would advise
         check_finished(state, str(old.path))
-    if not state.left():
+    if not state.remaining():
         raise UserError(f"every judge has scored all reports of {old.path}; change one, e.g. judge.race.votes=3")
     fresh = new_manifest(plan, new_run_id())
     origin = {

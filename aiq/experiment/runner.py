@@ -30,7 +30,7 @@ from aiq.experiment.sessions import Sessions
 from aiq.runs.folder import RunFolder, in_use
 from aiq.runs.journal import Journal
 from aiq.runs.manifest import Manifest, RunStatus
-from aiq.runs.reader import row_at, spent
+from aiq.runs.reader import read_usage, row_at
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
@@ -89,7 +89,7 @@ async def execute(
         lock = held.enter_context(ExitStack())
         if earlier is not None:
             lock.enter_context(folder.lock(shard))
-        folder = folder.written_by(shard)
+        folder = folder.for_shard(shard)
         before = read_numbers(folder)
         state, left, unscored = load_state(folder, plan, shard)
         worked = max(before.timing.run_seconds if before else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
@@ -103,7 +103,7 @@ async def execute(
         if earlier is None:
             folder.create()
             lock.enter_context(folder.lock())
-        with folder.changing():
+        with folder.shared_lock():
             manifest = folder.read_manifest() if shard else manifest
             manifest = manifest.model_copy(update={"status": "running", "finished": None})
             folder.write_manifest(manifest)
@@ -129,7 +129,7 @@ async def execute(
             seconds = worked + time.monotonic() - start
             learned = resources.forms.learned if resources else {}
             manifest = manifest.model_copy(update={"structured": {**manifest.structured, **learned}})
-            with folder.changing():
+            with folder.shared_lock():
                 state, summary, changed = _written(plan, folder, manifest, state, ended, seconds)
                 if shard:
                     lock.close()  # before the next shard to end checks who is still at work
@@ -233,9 +233,9 @@ class Runner:
         self._samples = plan.dataset.samples
         settings, ledger = plan.settings, UsageLedger()
         if shard := settings.shard:  # it has its own part of the limits
-            earlier = spent(folder, lambda writer: writer.turn < folder.writer.turn)
-            settings = settings.model_copy(update={"limits": settings.limits.part(shard.of, earlier)})
-            ledger = spent(folder, lambda writer: writer == folder.writer)
+            earlier = read_usage(folder, lambda writer: writer.turn < folder.writer.turn)
+            settings = settings.model_copy(update={"limits": settings.limits.shard_share(shard.of, earlier)})
+            ledger = read_usage(folder, lambda writer: writer == folder.writer)
         else:
             ledger.record("earlier starts", state.spent())
             ledger.tool_calls = state.tool_calls

@@ -33,7 +33,7 @@ def joined(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
     """
     folder.create()
     own = new_manifest(plan, folder.run_id)
-    with folder.written_by(plan.settings.shard).changing():
+    with folder.for_shard(plan.settings.shard).shared_lock():
         if not folder.manifest_path.exists():
             folder.write_manifest(own)
         first = folder.read_manifest()
@@ -65,7 +65,7 @@ async def in_shards(
             manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
             folder.write_manifest(manifest.model_copy(update={"status": "running", "finished": None}))
         followed, error, stop = FollowedRun(folder, plan.spec.keys), None, asyncio.Event()
-        followed.look()
+        followed.poll()
         ended: RunStatus = "failed"
         try:
             with stop_on_signal(stop, folder.path):
@@ -119,7 +119,7 @@ def end_of(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]:
 
 def tell(followed: FollowedRun, observer: Observer) -> None:
     """Pass on what is new in a run."""
-    finished, again = followed.look()
+    finished, again = followed.poll()
     for key in again:
         observer.retrying(key)
     for key in finished:

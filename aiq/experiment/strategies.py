@@ -12,7 +12,7 @@ from aiq.experiment.grid import Grid
 from aiq.experiment.plan import RunPlan
 from aiq.experiment.search import Halving, Tried, check_optuna, suggested
 from aiq.runs.reader import read_state
-from aiq.runs.sweeps import Point, Sweep, SweepFolder, cheap
+from aiq.runs.sweeps import Point, Sweep, SweepFolder, pick_spend
 
 
 class Step(NamedTuple):
@@ -31,7 +31,7 @@ class Strategy:
 
     def next(self, sweep: Sweep) -> tuple[Sweep, Step | None]:
         """The sweep with any decisions about its points, and the next step; None if there is none."""
-        for point in sweep.left:
+        for point in sweep.remaining:
             if point.number not in self._begun:
                 self._begun.add(point.number)
                 return sweep, Step(point)
@@ -61,7 +61,7 @@ class OptunaStrategy(Strategy):
         return super().next(sweep.model_copy(update={"points": (*sweep.points, point)}))
 
     def _tried(self, sweep: Sweep) -> list[Tried]:
-        spend = self._grid.settings.spend or cheap([point for point in sweep.points if point.metrics]) or "calls"
+        spend = self._grid.settings.spend or pick_spend([point for point in sweep.points if point.metrics]) or "calls"
         found = []
         for point in sweep.points:
             places = tuple(axis.values.index(point.axes[axis.name]) for axis in sweep.axes)

@@ -6,7 +6,7 @@ from itertools import groupby
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from aiq.analysis.calibration_claims import FEWEST_TASKS
+from aiq.analysis.calibration_claims import MIN_TASKS
 from aiq.analysis.reliability import (
     BY_CHANCE,
     CONTROLS,
@@ -57,8 +57,8 @@ def _remarks(calibration: Calibration, shown: Sequence[MetricReliability]) -> It
         yield Text(_ONCE, style="yellow")
     if copied := dict.fromkeys(f"{one.metric.partition('.')[0]}.*" for one in silent if one.once_per_run):
         yield Text(f"{', '.join(copied)}: {_ONCE_A_RUN}", style="dim")
-    if any(one.tasks < FEWEST_TASKS for one in shown):
-        yield Text(f"With fewer than {FEWEST_TASKS} tasks nothing can be shown to be noticed.", style="yellow")
+    if any(one.tasks < MIN_TASKS for one in shown):
+        yield Text(f"With fewer than {MIN_TASKS} tasks nothing can be shown to be noticed.", style="yellow")
     if calibration.offline:
         yield Text(OFFLINE_NOTE.replace("an agent", "a judge of yours"), style="yellow")
 

@@ -231,7 +231,7 @@ def _all_failed(summary: Summary) -> bool:
 
 
 def _agent(manifest: Manifest) -> str:
-    return manifest.options.get("agent") or str(manifest.part("agent").get("target", "")).rpartition(":")[2]
+    return manifest.options.get("agent") or str(manifest.raw_section("agent").get("target", "")).rpartition(":")[2]
 
 
 def _score(score: ScoreRow) -> Json:

@@ -22,7 +22,7 @@ _SPEND_HEADINGS: Final = ("calls", "tokens", "seconds", "cost")
 def print_begin(sweep: Sweep) -> None:
     """Before the first point: what varies, and what this number of samples should resolve."""
     points, samples = plural(len(sweep.points), "point"), plural(sweep.samples, "sample")
-    rows = [(sweep.short(axis.name), _all_values(axis)) for axis in sweep.axes]
+    rows = [(sweep.short_name(axis.name), _all_values(axis)) for axis in sweep.axes]
     title = Text(f"sweep {sweep.experiment}/{sweep.sweep_id}: {points} of {samples}")
     show(title, Sheet(("axis", "values"), rows, left=2), *map(Text, _resolves(sweep, "should")))
 
@@ -65,7 +65,7 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
         axes = {axis.name: axis for axis in sweep.axes}
         rows = [
             (
-                sweep.short(one.axis),
+                sweep.short_name(one.axis),
                 _value(axes[one.axis], one.value),
                 *(one.estimate.mean, interval(one.estimate), one.estimate.n),
             )
@@ -121,7 +121,7 @@ def _points(sweep: Sweep) -> Sheet:
     names = dict.fromkeys(name for point in points for name in point.metrics)
     best = {one.point: one for one in sweep.differences if one.kind == "best"}
     columns: dict[str, Sequence[str]] = {"point": [str(point.number) for point in points]}
-    columns |= {sweep.short(axis.name): [_value(axis, p.axes[axis.name]) for p in points] for axis in sweep.axes}
+    columns |= {sweep.short_name(axis.name): [_value(axis, p.axes[axis.name]) for p in points] for axis in sweep.axes}
     left = len(columns)
     for name in sorted(names, key=lambda name: name != sweep.metric):
         columns[name] = [_metric(point.metrics.get(name)) for point in points]
@@ -160,9 +160,9 @@ def _status(point: Point) -> str:
 def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
     """Neighbours on an axis: those between which the sweep's metric changed, and significant changes in others."""
     neighbours = [one for one in sweep.differences if one.kind == "neighbour"]
-    equal = sum(one.metric == metric and one.difference.none for one in neighbours)
+    equal = sum(one.metric == metric and one.difference.is_zero for one in neighbours)
     points = {point.number: point for point in sweep.points}
-    shown = [one for one in neighbours if star(one.p) or (one.metric == metric and not one.difference.none)]
+    shown = [one for one in neighbours if star(one.p) or (one.metric == metric and not one.difference.is_zero)]
     shown.sort(key=lambda one: one.metric != metric)
     several = any(one.metric != metric for one in shown)
     rows = [
@@ -196,7 +196,7 @@ def _step(sweep: Sweep, before: Point, after: Point) -> str:
 
     moved = next(axis for axis in sweep.axes if changed(axis))
     rest = [axis for axis in sweep.axes if axis.name != moved.name]
-    others = ", ".join(f"{sweep.short(axis.name)}={_value(axis, after.axes[axis.name])}" for axis in rest)
+    others = ", ".join(f"{sweep.short_name(axis.name)}={_value(axis, after.axes[axis.name])}" for axis in rest)
     from_value, to_value = (_value(moved, point.axes[moved.name]) for point in (before, after))
-    step = f"{sweep.short(moved.name)} {from_value} to {to_value}"
+    step = f"{sweep.short_name(moved.name)} {from_value} to {to_value}"
     return f"{step}; {others}" if others else step

@@ -12,7 +12,7 @@ import pytest
 from aiq.__main__ import main
 from aiq.analysis.calibration import _against_labels, calibrate, judged_against_itself
 from aiq.analysis.calibration_inputs import Label, MetricScores, ReportSet
-from aiq.analysis.reliability import FILE, Calibration, Figure, MetricReliability, measured, read_calibration
+from aiq.analysis.reliability import FILE, Calibration, Figure, MetricReliability, read_calibration, read_reliabilities
 from aiq.core.concurrency import completed
 from aiq.core.reports import Metric
 from aiq.experiment.runner import execute
@@ -210,7 +210,7 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
     assert "planted.score" in printed
     assert "Krippendorff" in printed
     assert "against your labels" in printed
-    assert len(measured(Path("results"))) == len(JUDGES)
+    assert len(read_reliabilities(Path("results"))) == len(JUDGES)
     small = ["name=other", "dataset.tasks=1", "epochs=1", "dataset.perturbations={facts:[50]}"]
     toys = [*toy("planted"), *toy("obedient"), *toy("dice", kind="random", noise=0.1)]
     assert main(["run", *SETTINGS, *small, *toys]) == 0

@@ -12,7 +12,7 @@ import pytest
 
 import aiq
 from aiq.__main__ import main
-from aiq.analysis.export_tables import inert
+from aiq.analysis.export_tables import escape_formula
 from aiq.analysis.export_trackers import tracked
 from aiq.core.reports import Metric
 from aiq.runs.folder import RunFolder
@@ -79,8 +79,8 @@ def test_csv_has_the_frames_without_formulas(run: Path, tmp_path: Path, capsys: 
     shown = written["samples"].question.tolist()
     assert not [text for text in shown if re.match(r"\s*[=+\-@＝]", text)]
     assert [text.removeprefix("'") for text in shown] == QUESTIONS
-    assert [text for text in QUESTIONS if inert(text) == text] == ["ＳUM", QUESTIONS[6]]
-    assert inert(-1.5) == -1.5
+    assert [text for text in QUESTIONS if escape_formula(text) == text] == ["ＳUM", QUESTIONS[6]]
+    assert escape_formula(-1.5) == -1.5
 
 
 def test_parquet_has_the_frames_unchanged(run: Path, tmp_path: Path) -> None:
