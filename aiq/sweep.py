@@ -10,7 +10,7 @@ from aiq.core.errors import UserError, say
 from aiq.core.interrupts import terminated_as_interrupted
 from aiq.experiment import compose
 from aiq.experiment.grid import Grid, refuse_unused, split
-from aiq.run import executed, go_on, plan_of, reopened, tell
+from aiq.run import plan_of, print_outcome, reopened, resume_hint, run_with_progress
 from aiq.runs.folder import RunFolder, find_run, new_run_id
 from aiq.runs.manifest import Manifest, SweepPlace
 from aiq.runs.reader import read_state
@@ -91,7 +91,7 @@ def _held(folder: SweepFolder, found: Sweep) -> Iterator[None]:
         except KeyboardInterrupt:
             if (left := folder.read()).status == "running":
                 folder.write(left.model_copy(update={"status": "interrupted"}))
-            raise KeyboardInterrupt(go_on("interrupted", folder.path, "-m ")) from None
+            raise KeyboardInterrupt(resume_hint("interrupted", folder.path, "-m ")) from None
 
 
 def _carried_out(
@@ -135,7 +135,7 @@ def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sw
     say(f"point {point.number} of 0 to {len(found.points) - 1}: {found.label(point)}{part}")
     try:
         opened = _opened(folder.point(point.number), plans, overrides, found, point)
-        outcome = executed(*opened, only)
+        outcome = run_with_progress(*opened, only)
     except UserError as error:
         say(f"aiq: {error}")
         return point.model_copy(update={"status": "failed", "exit_code": 2})
@@ -144,7 +144,7 @@ def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sw
         state = read_state(folder.point(point.number))
         if all(state.attempted(key) for key in opened[0].spec.keys if key.sample_id in only):
             return point.model_copy(update={"status": "pending"})
-    tell(outcome, folder.point(point.number), folder.path)
+    print_outcome(outcome, folder.point(point.number), folder.path)
     ended = "interrupted" if status == "running" else status
     return point.model_copy(update={"status": ended, "exit_code": outcome.exit_code})
 
@@ -220,8 +220,8 @@ def _recorded(
     with _held(folder, found):
         for own, opened in plans:
             say(f"recording {own}")
-            outcome = executed(*opened)
-            tell(outcome, opened[1], folder.path)
+            outcome = run_with_progress(*opened)
+            print_outcome(outcome, opened[1], folder.path)
             if outcome.summary.status != "finished":
                 folder.write(found.model_copy(update={"status": "interrupted"}))
                 return outcome.exit_code

@@ -23,9 +23,9 @@ from aiq.core.reports import Report
 from aiq.core.run_settings import CassetteSettings, RunSettings
 from aiq.core.samples import Question, Sample, SampleKey
 from aiq.experiment import compose
-from aiq.experiment.attempt import outcome, settled
+from aiq.experiment.attempt import finalise, result_or_error
 from aiq.experiment.plan import check_data_sources, collections_of, with_documents
-from aiq.experiment.recording import STAND_IN, without_keys
+from aiq.experiment.recording import PLACEHOLDER_KEY, without_keys
 from aiq.experiment.resources import Resources, open_resources
 from aiq.experiment.sessions import make_user
 from aiq.llm.http import AsyncBaseTransport, AsyncClient, Limits
@@ -99,7 +99,7 @@ class AiqCassette:
         """
         self._named[f"{variable}_env"] = variable
         self._redact()
-        with binding(placeholder_key, STAND_IN if self._recorder.replays else None):
+        with binding(placeholder_key, PLACEHOLDER_KEY if self._recorder.replays else None):
             return read_key(variable, "aiq_cassette.key")
 
     def openai(self, *, base_url: str | None = None, api_key: str | None = None, **options: Any) -> "AsyncOpenAI":
@@ -147,10 +147,10 @@ class AiqCassette:
         )
 
         async def research() -> Report:
-            return settled(await session.within_time(agent.research(question, session)), session)[0]
+            return finalise(await session.within_time(agent.research(question, session)), session)[0]
 
         with self._recorder.use_slot(self._slot):
-            report, error = await outcome(session, question.text, research)
+            report, error = await result_or_error(session, question.text, research)
         if error is not None:
             raise error
         assert report is not None
@@ -174,7 +174,7 @@ class AiqCassette:
 
     def _redact(self) -> None:
         """From now on, redact the secrets in the environment and the keys known so far."""
-        self._recorder.redactor = Redactor([STAND_IN, *self._given, *secret_values(self._named, os.environ)])
+        self._recorder.redactor = Redactor([PLACEHOLDER_KEY, *self._given, *secret_values(self._named, os.environ)])
 
     @property
     def missed(self) -> CassetteMiss | None:

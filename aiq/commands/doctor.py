@@ -53,6 +53,6 @@ async def _examined(settings: "RunSettings") -> "list[Finding]":
         row = Table.grid(padding=(0, 2))
         for width in (_CHECK_WIDTH, max(map(len, _STYLES)), None):
             row.add_column(width=width, overflow="fold")
-        row.add_row(finding.check, Text(finding.level, _STYLES[finding.level]), Text(mask_secrets(finding.said)))
+        row.add_row(finding.check, Text(finding.level, _STYLES[finding.level]), Text(mask_secrets(finding.message)))
         console.print(row, width=min(console.width, _WIDTH))
     return findings

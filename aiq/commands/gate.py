@@ -41,14 +41,14 @@ def run(args: Namespace) -> int:
     from aiq.core.files import check_outputs, write_text
     from aiq.core.plugins import validate
     from aiq.core.settings import dotted
-    from aiq.experiment.compose import compose_apart
+    from aiq.experiment.compose import compose_group
     from aiq.site.analysis_tables import comparison_markdown, comparison_text
     from aiq.site.gate_report import gate_parts, junit
     from aiq.site.tables import notes_of, show
 
     check_outputs(args.json, args.junit, args.markdown)
     found, baseline = find_run_or_baseline(args.run, args.results), BaselineFile(args.baseline)
-    config = compose_apart("gate", found.read_manifest().experiment, args.overrides)
+    config = compose_group("gate", found.read_manifest().experiment, args.overrides)
     limits = config.get("limits") or {}
     config |= {"margins": dotted(config.get("margins") or {})}
     config |= {"limits": {**limits, "metrics": dotted(limits.get("metrics") or {})}}

@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from aiq.experiment.rescore import plan_rescore, take_over
-    from aiq.run import carry_out
+    from aiq.run import run_and_report
     from aiq.runs.folder import RunFolder, find_run
 
     old = find_run(args.run, args.results)
@@ -32,4 +32,4 @@ def run(args: Namespace) -> int:
     new = RunFolder((old.sweep_path or old.path).parent / manifest.run_id)
     take_over(old, new, plan)
     new.write_manifest(manifest)
-    return carry_out(plan, new, manifest).exit_code
+    return run_and_report(plan, new, manifest).exit_code

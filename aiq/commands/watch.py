@@ -59,7 +59,7 @@ def _folder(name: str, results: str) -> Path:
 
 def _follow(folder: RunFolder) -> None:
     """Show its progress bar until it ends."""
-    from aiq.experiment.shards import tell
+    from aiq.experiment.shards import notify
     from aiq.runs.follow import FollowedRun
     from aiq.site.progress import Progress
 
@@ -68,14 +68,14 @@ def _follow(folder: RunFolder) -> None:
         progress.follow(followed.state, followed.total, followed.poll()[0])
         going = True
         while going:
-            going = in_use(folder.path)  # before the look, so that the last look sees everything
-            tell(followed, progress)
+            going = in_use(folder.path)  # before polling, so that the last poll sees everything
+            notify(followed, progress)
             time.sleep(_EVERY_SECONDS if going else 0)
 
 
 def _run(folder: RunFolder) -> int:
     from aiq.experiment.runner import RunOutcome
-    from aiq.run import tell
+    from aiq.run import print_outcome
     from aiq.runs.reader import read_state
     from aiq.runs.summary import summarise
 
@@ -91,12 +91,12 @@ def _run(folder: RunFolder) -> int:
         error = RunAborted(_MEANINGS[2]) if manifest.status == "failed" else None
     ended = manifest.status
     outcome = RunOutcome(summary, ended, state.exit_code(ended), state.excesses(), error, changed=False)
-    tell(outcome, folder)
+    print_outcome(outcome, folder)
     return outcome.exit_code
 
 
 def _sweep(folder: "SweepFolder") -> int:
-    from aiq.run import go_on
+    from aiq.run import resume_hint
     from aiq.site.sweep_tables import print_sweep
 
     while in_use(folder.path):
@@ -112,5 +112,6 @@ def _sweep(folder: "SweepFolder") -> int:
     print_sweep(sweep, folder)
     if sweep.status == "finished":
         return sweep.exit_code
-    print(f"aiq: {go_on(_GONE if sweep.status == 'running' else sweep.status, folder.path, '-m ')}", file=sys.stderr)
+    why = _GONE if sweep.status == "running" else sweep.status
+    print(f"aiq: {resume_hint(why, folder.path, '-m ')}", file=sys.stderr)
     return 130

@@ -35,12 +35,12 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     turns: list[AnsweredTurn] = []
 
     async def research() -> tuple[Report, str | None]:
-        return await session.within_time(conversed(agent, sample, session, turns))
+        return await session.within_time(run_turns(agent, sample, session, turns))
 
     started, start = utc_now(), time.perf_counter()
-    found, error = await outcome(session, sample.question.text, research)
+    found, error = await result_or_error(session, sample.question.text, research)
     if isinstance(error, LimitReached) and not error.of_run and session.limits.on_limit == "synthesize":
-        found, error = drafted(session, str(error)), None if session.draft else error
+        found, error = draft_report(session, str(error)), None if session.draft else error
     report, cut = found or (None, None)
     status, fatal = ("limit", False) if cut else classify(error)
     raw = report.raw_text if report else session.draft
@@ -73,16 +73,16 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     return row
 
 
-async def conversed(
+async def run_turns(
     agent: Agent, sample: Sample, session: Session, turns: list[AnsweredTurn]
 ) -> tuple[Report, str | None]:
-    """The agent's report on the sample's question, as from `settled`, after answering its turns, added to `turns`.
+    """The agent's report on the sample's question, as from `finalise`, after answering its turns, added to `turns`.
 
     All turns share one thread id, by which agents that keep threads remember; other agents get the history.
     """
     question = sample.question
     if not sample.turns:
-        return await answered(agent, question, session)
+        return await ask_agent(agent, question, session)
     thread = question.thread_id or f"{sample.id}.{session.key.epoch}"
 
     async def asked(text: str) -> tuple[Report, str | None]:
@@ -92,7 +92,7 @@ async def conversed(
         told = question.model_copy(update={"text": text, "history": tuple(history), "thread_id": thread})
         session.events.emit(StageChanged(stage="turn", detail={"number": number, "question": text}))
         with nested_call(number, 0, None):
-            return await answered(agent, told, session)
+            return await ask_agent(agent, told, session)
 
     for text in sample.turns:
         report, _ = await asked(text)
@@ -102,16 +102,16 @@ async def conversed(
     return await asked(question.text)
 
 
-async def answered(agent: Agent, question: Question, session: Session) -> tuple[Report, str | None]:
-    """The agent's report on one question, as from `settled`. Raises TypeError if it is not a Report."""
+async def ask_agent(agent: Agent, question: Question, session: Session) -> tuple[Report, str | None]:
+    """The agent's report on one question, as from `finalise`. Raises TypeError if it is not a Report."""
     report = await agent.research(question, session)
     session.check()
     if not isinstance(report, Report):
         raise TypeError(f"the agent gave {type(report).__name__}, not a Report")
-    return settled(report, session)
+    return finalise(report, session)
 
 
-def settled(report: Report, session: Session) -> tuple[Report, str | None]:
+def finalise(report: Report, session: Session) -> tuple[Report, str | None]:
     """The report as it counts, and why it was cut off (then it is `partial`) or None if it is complete.
 
     Removes closed thoughts and adds the citation status. Raises AgentError for a text that is not an answer, which is
@@ -131,15 +131,15 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
     return report.model_copy(update=changed), cut
 
 
-def drafted(session: Session, why: str) -> tuple[Report, str] | None:
+def draft_report(session: Session, why: str) -> tuple[Report, str] | None:
     """The unverified report that an agent had written when it reached a limit, and why it is only a draft."""
     if session.draft is None:
         return None
-    report, _ = settled(Report(text=session.draft, raw_text=session.draft, route="draft", outcome="partial"), session)
+    report, _ = finalise(Report(text=session.draft, raw_text=session.draft, route="draft", outcome="partial"), session)
     return report, why
 
 
-async def outcome(
+async def result_or_error(
     session: Session, question: str, work: Callable[[], Awaitable[T]]
 ) -> tuple[T, None] | tuple[None, BaseException]:
     """The result of work in the session, or the error that ended it; the other is None."""

@@ -94,10 +94,10 @@ def settings(*overrides: str) -> RunSettings:
     of `settings("agent=ai_q_deep")`, or `judge["race"].settings`. Raises ConfigError, in one line.
     """
     named = any(text.startswith(("name=", "experiment=")) for text in overrides)
-    return checked(settings_from(compose(overrides if named else ["name=settings", *overrides])))
+    return check_settings(settings_from(compose(overrides if named else ["name=settings", *overrides])))
 
 
-def checked(found: RunSettings) -> RunSettings:
+def check_settings(found: RunSettings) -> RunSettings:
     """The settings, once agent, dataset and judges have accepted theirs. Raises ConfigError, in one line."""
     judges = {f"judge.{name}": plugin for name, plugin in found.judge.items()}
     plugins = {"agent": found.agent, "dataset": found.dataset, "runner.launcher": found.runner.launcher, **judges}
@@ -142,7 +142,7 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
 def _checked_own(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
     """Raises ConfigError if a plugin rejects its settings; if a setting is another option's, it names that option."""
     try:
-        checked(settings_from(config))
+        check_settings(settings_from(config))
     except ConfigError:
         names = [override.get_key_element().lstrip("+~") for override in parse(overrides)]
         known = _settings(overrides)
@@ -232,7 +232,7 @@ def _check_options(overrides: "Sequence[Override]") -> None:
                 raise ConfigError(f"{group}={name}: there is no such {group}{did_you_mean(name, have)} ({remedy})")
 
 
-def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str, Any]:
+def compose_group(group: str, option: str, overrides: Sequence[str]) -> dict[str, Any]:
     """The settings of an option of a group that is not part of runs. Raises ConfigError, in one line.
 
     Unless the overrides choose an option it is `option`, if that has a file, else `default`.

@@ -68,7 +68,7 @@ class Finding:
 
     check: str
     level: Level
-    said: str
+    message: str
     settings: tuple[str, ...] = ()
 
 

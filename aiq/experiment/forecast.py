@@ -28,7 +28,7 @@ LEVEL: Final = 0.95
 Bounds = Mapping[Quantity, float | None]
 
 
-class Likely(NamedTuple):
+class Prediction(NamedTuple):
     """A total and its 95 % prediction interval, which a single sample does not give."""
 
     mean: float
@@ -36,7 +36,7 @@ class Likely(NamedTuple):
     high: float | None
 
 
-Totals = Mapping[Quantity, Likely | None]
+Totals = Mapping[Quantity, Prediction | None]
 
 
 def at_most(plan: RunPlan) -> dict[str, Bounds]:
@@ -78,7 +78,7 @@ def _least(amount: float | None, limit: float | None) -> float | None:
     return limit if amount is None else amount if limit is None else min(amount, limit)
 
 
-class Earlier:
+class EarlierRun:
     """A run to estimate from, read once. Raises UserError if none of its attempts has ended."""
 
     def __init__(self, folder: RunFolder) -> None:
@@ -142,24 +142,24 @@ def _amounts(plan: RunPlan, by_role: Iterable[tuple[str, Usage]]) -> dict[Quanti
     return {"model_calls": used.calls, "tokens": used.total_tokens, "usd": summed(dollars)}
 
 
-def earlier_run(plan: RunPlan, like: str | None) -> Earlier | None:
+def earlier_run(plan: RunPlan, like: str | None) -> EarlierRun | None:
     """The run that `like` names, else the experiment's newest finished one, if there is one.
 
     Raises UserError for a name that matches no run, or a run in which no attempt has ended.
     """
     if like is not None:
-        return Earlier(find_run(like, plan.settings.output_dir))
+        return EarlierRun(find_run(like, plan.settings.output_dir))
     for path in latest_first(plan.settings.output_dir, plan.settings.name):
         with suppress(UserError):
             manifest = RunFolder(path).read_manifest()
             if manifest.status == "finished" and manifest.rescored is None:
-                return Earlier(RunFolder(path))
+                return EarlierRun(RunFolder(path))
     return None
 
 
 def _total(
     by_sample: Sequence[Sequence[float | None]], samples: int, epochs: int, bound: float | None
-) -> Likely | None:
+) -> Prediction | None:
     """The total over this many samples and epochs, from the values of earlier samples' epochs; None if unknown.
 
     Its prediction interval covers the spread of the new samples and the uncertainty of the estimated mean (Student's
@@ -174,4 +174,4 @@ def _total(
         student = float(stdtrit(len(means) - 1, (1 + LEVEL) / 2))
         half = student * stdev(means) * sqrt(samples + samples**2 / len(means))
         low, high = min(most, epochs * max(0.0, total - half)), min(most, epochs * (total + half))
-    return Likely(min(most, epochs * total), low, high)
+    return Prediction(min(most, epochs * total), low, high)

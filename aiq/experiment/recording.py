@@ -16,7 +16,7 @@ from aiq.core.secrets import register_secrets
 from aiq.llm.models import placeholder_key
 from aiq.runs.manifest import Manifest
 
-STAND_IN = "key-of-nobody"
+PLACEHOLDER_KEY = "key-of-nobody"
 """Replaces every key in a replay. It is redacted as the key was, unlike the key under which an answer is stored."""
 _OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides that do not affect what is recorded
 
@@ -24,7 +24,7 @@ _OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides
 @contextmanager
 def without_keys(settings: RunSettings) -> Iterator[None]:
     """In the block, a replayed run needs no keys."""
-    with binding(placeholder_key, STAND_IN if settings.cassette.mode == "replay" else None):
+    with binding(placeholder_key, PLACEHOLDER_KEY if settings.cassette.mode == "replay" else None):
         yield
 
 
@@ -36,7 +36,7 @@ def open_recorder(settings: RunSettings, accounts: Sequence[Account] = get_args(
     """
     secrets = secret_values(settings.model_dump(mode="json"), os.environ)
     register_secrets(secrets)
-    recorder = Recorder(settings.cassette, _folder(settings), Redactor([*secrets, STAND_IN]), accounts=accounts)
+    recorder = Recorder(settings.cassette, _folder(settings), Redactor([*secrets, PLACEHOLDER_KEY]), accounts=accounts)
     try:
         with without_keys(settings):
             yield recorder

@@ -25,7 +25,7 @@ from aiq.core.usage import USAGE, Usage
 from aiq.experiment.compose import allowed_overrides, parse, settings_from
 from aiq.experiment.plan import JudgePlan, RunPlan, make_plan
 from aiq.experiment.provenance import new_manifest, utc_now
-from aiq.experiment.resume import brought_up_to_date, check_dataset
+from aiq.experiment.resume import check_dataset, migrate
 from aiq.experiment.scoring import score_failure, score_nothing, score_route
 from aiq.judges.base import RouteJudge
 from aiq.runs.events import EventReader
@@ -44,7 +44,7 @@ class RecordedRun:
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
-        self.manifest, self.notes = brought_up_to_date(folder.read_manifest())
+        self.manifest, self.notes = migrate(folder.read_manifest())
         self.rows = read_samples(folder)
         self._events = EventReader(folder)
 

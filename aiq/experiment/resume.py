@@ -135,7 +135,7 @@ def seconds_worked(manifest: Manifest, state: RunState) -> float:
     return sum(lasted)
 
 
-def brought_up_to_date(manifest: Manifest) -> tuple[Manifest, list[str]]:
+def migrate(manifest: Manifest) -> tuple[Manifest, list[str]]:
     """The manifest, with outdated settings repaired from config options where possible, and a note on each change."""
     config: dict[str, Any] = copy.deepcopy(dict(manifest.config))
     plugins = {place: config.get(place) for place in ("agent", "dataset")}

@@ -19,7 +19,7 @@ from aiq.core.garbage import RUN_THRESHOLD, collected_after
 from aiq.core.samples import SampleKey
 from aiq.core.usage import UsageLedger
 from aiq.experiment.attempt import run_attempt
-from aiq.experiment.judged import JudgedBefore
+from aiq.experiment.judged import EarlierScores
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
 from aiq.experiment.recording import begin_recording, open_recorder
@@ -229,7 +229,7 @@ class Runner:
     ) -> None:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = unscored
-        self._judged = JudgedBefore(folder, plan)
+        self._judged = EarlierScores(folder, plan)
         self._samples = plan.dataset.samples
         settings, ledger = plan.settings, UsageLedger()
         if shard := settings.shard:  # it has its own part of the limits

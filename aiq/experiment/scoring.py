@@ -11,7 +11,7 @@ from aiq.core.events import RunFinished
 from aiq.core.reports import CAVEAT, Caveat, Metric, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.experiment.attempt import as_row_error, classify, outcome
+from aiq.experiment.attempt import as_row_error, classify, result_or_error
 from aiq.experiment.plan import JudgePlan
 from aiq.judges.base import RouteJudge
 from aiq.runs.rows import RowError, SampleRow, ScoreRow, ScoreStatus
@@ -34,7 +34,7 @@ async def score_report(
     async def judged() -> Mapping[str, Score]:
         return _checked(planned, await planned.judge.score(sample, row.as_report(), session))
 
-    scores, error = await outcome(session, f"judge {planned.spec.name}", judged)
+    scores, error = await result_or_error(session, f"judge {planned.spec.name}", judged)
     status, fatal = classify(error)
     if error is None:
         rows = [_scored(planned, row, metric, scores or {}) for metric in planned.spec.metrics]

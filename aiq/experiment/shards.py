@@ -21,12 +21,12 @@ from aiq.runs.folder import RunFolder
 from aiq.runs.follow import FollowedRun
 from aiq.runs.manifest import Manifest, RunStatus
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 RESTARTS = 3
 """How often a shard whose process is killed is started before the run gives up on it."""
 
 
-def joined(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
+def join_run(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
     """The run that the plan's shard belongs to, created if this is the first shard, whose clock all of them use.
 
     Raises ConfigError if the folder's run has other settings.
@@ -74,13 +74,13 @@ async def in_shards(
                 stopped = asyncio.create_task(stop.wait())
                 try:
                     while not (work.done() or stop.is_set()):
-                        await asyncio.wait({work, stopped}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                        tell(followed, observer)
+                        await asyncio.wait({work, stopped}, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                        notify(followed, observer)
                 finally:
                     stopped.cancel()
                     work.cancel()
                     await asyncio.wait({work})
-                ended, error = ("interrupted", None) if work.cancelled() else end_of(work.result())
+                ended, error = ("interrupted", None) if work.cancelled() else combined_end(work.result())
         except asyncio.CancelledError:
             ended = "interrupted"
             raise
@@ -104,20 +104,20 @@ async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -
     return await asyncio.gather(*map(one, shards))
 
 
-def end_of(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]:
+def combined_end(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]:
     """How a run ends whose shards ended like this: what stopped one of them stopped the run."""
     for number, end in enumerate(ends, 1):
         if end.code < 0:
-            killed = f"the process of shard {number}/{len(ends)} was killed {RESTARTS} times: {end.said}"
+            killed = f"the process of shard {number}/{len(ends)} was killed {RESTARTS} times: {end.error}"
             return "interrupted", RunAborted(killed)
         if end.code in (2, 130):
             return ("failed" if end.code == 2 else "interrupted"), UserError(
-                end.said.partition("; finished work is kept")[0]
+                end.error.partition("; finished work is kept")[0]
             )
     return "finished", None
 
 
-def tell(followed: FollowedRun, observer: Observer) -> None:
+def notify(followed: FollowedRun, observer: Observer) -> None:
     """Pass on what is new in a run."""
     finished, again = followed.poll()
     for key in again:

@@ -149,7 +149,7 @@ class RunSpan:
         root = self._telemetry.begin(operation, name, self._span, {**about, **self._about, **place})
         spans = _SessionSpans(self._telemetry, root)
         try:
-            yield spans.hear
+            yield spans.on_event
         finally:
             spans.end()
 
@@ -166,7 +166,7 @@ class _SessionSpans:
         self._open: defaultdict[tuple[str, str], list[Span]] = defaultdict(list)
         """By operation and call; several if a model gave calls the same id. A sub-agent's call is its dispatch."""
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         if not self._root.is_recording():
             return  # it has ended, or was not sampled
         match event:

@@ -21,7 +21,7 @@ from pydantic import Json, JsonValue
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
 from aiq.core.secrets import mask_secrets
-from aiq.serve.events import Told
+from aiq.serve.events import NewEvent
 from aiq.serve.wire import UNFINISHED, ApiError, Asked, TaskEvent, TaskStatus
 
 DATABASE = "tasks.db"
@@ -200,7 +200,7 @@ class Store:
 
     # events
 
-    def tell(self, task: Task, attempt: int, events: Sequence[Told]) -> None:
+    def add_events(self, task: Task, attempt: int, events: Sequence[NewEvent]) -> None:
         """Number the events and store them."""
         last = self.last_event(task)
         for seq, told in enumerate(events, last + 1):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiq.core.text import plural
 from aiq.core.usage import Quantity
-from aiq.experiment.forecast import QUANTITIES, Bounds, Earlier, Likely, Totals, at_most, earlier_run, summed
+from aiq.experiment.forecast import QUANTITIES, Bounds, EarlierRun, Prediction, Totals, at_most, earlier_run, summed
 from aiq.site.tables import Sheet, money, show
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _title(plan: "RunPlan") -> str:
     return f"{plan.settings.name}: {samples} x {epochs}, judges: {judges}; nothing is run"
 
 
-def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals], earlier: Earlier | None) -> None:
+def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals], earlier: EarlierRun | None) -> None:
     rows = [
         ("at most", name, *(_bound(quantity, of[quantity]) for quantity in QUANTITIES)) for name, of in most.items()
     ]
@@ -68,13 +68,13 @@ def _times(amount: float | None, share: float) -> float | None:
     return None if amount is None else share * amount
 
 
-def _together(totals: Sequence[Likely | None], share: float) -> Likely | None:
+def _together(totals: Sequence[Prediction | None], share: float) -> Prediction | None:
     """The sum of forecasts from one earlier run; interval ends are added, as their errors go the same way."""
     if None in totals:
         return None
     parts = [summed(part) for part in zip(*(total for total in totals if total is not None), strict=True)]
     mean, low, high = (_times(part, share) for part in parts)
-    return Likely(mean or 0.0, low, high)
+    return Prediction(mean or 0.0, low, high)
 
 
 def _bound(name: Quantity, amount: float | None) -> str:
@@ -83,7 +83,7 @@ def _bound(name: Quantity, amount: float | None) -> str:
     return "unbounded" if isinf(amount) else _amount(name, amount)
 
 
-def _likely(name: Quantity, total: Likely | None) -> str:
+def _likely(name: Quantity, total: Prediction | None) -> str:
     if total is None:
         return _bound(name, None)
     if total.low is None or total.high is None:

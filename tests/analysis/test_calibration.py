@@ -16,7 +16,7 @@ from aiq.analysis.reliability import FILE, Calibration, Figure, MetricReliabilit
 from aiq.core.concurrency import completed
 from aiq.core.reports import Metric
 from aiq.experiment.runner import execute
-from aiq.run import new
+from aiq.run import new_plan
 from aiq.runs.folder import find_run
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
@@ -61,7 +61,7 @@ SETTINGS = [*PLAIN, "judge=[]", "agent.sources=false"]
 
 def run(*overrides: str) -> None:
     """A run without its page, which takes most of the time."""
-    plan, folder, _ = new(overrides)
+    plan, folder, _ = new_plan(overrides)
     completed(execute(plan, folder, Progress("", shown=False)))
 
 

@@ -14,7 +14,7 @@ from aiq.core.errors import ModelError
 from aiq.core.llm_settings import LlmSettings, RetrySettings
 from aiq.core.run_settings import CheckpointerSettings
 from aiq.core.text import utf8_safe
-from aiq.experiment.memory_store import lent_store
+from aiq.experiment.memory_store import lazy_store
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
@@ -32,7 +32,7 @@ def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Checkpointer
 
 @pytest.fixture
 async def store(checkpointer: CheckpointerSettings) -> AsyncIterator[Store]:
-    async with lent_store(checkpointer) as store:
+    async with lazy_store(checkpointer) as store:
         yield store
 
 
@@ -95,9 +95,9 @@ async def test_conversations_and_attempts_remember_nothing_of_each_other(store: 
 async def test_a_conversation_in_a_file_is_known_to_a_later_process_and_no_other(
     checkpointer: CheckpointerSettings,
 ) -> None:
-    async with lent_store(checkpointer) as store:
+    async with lazy_store(checkpointer) as store:
         await memory(store).remember("rivers", "How long is the Danube?", "2,850 km\ud800", NOW)
-    async with lent_store(checkpointer) as store:
+    async with lazy_store(checkpointer) as store:
         known = [turn.answer for turn in await memory(store).similar("rivers", "How long is the Danube?", 5, 0.75)]
         assert known == ([] if checkpointer.kind == "memory" else ["2,850 km\ufffd"])
 
