@@ -94,9 +94,9 @@ async def _list(settings: RunSettings) -> None:
 
 def _conversing(agent: Agent, blank: Question) -> Resumable:
     """The agent, wrapped to keep conversations if it does not do so by itself."""
-    from aiq.agents.toolkit.conversation import Remembered
+    from aiq.agents.toolkit.conversation import ConversationMemory
 
-    return agent if isinstance(agent, Resumable) and agent.threads else Remembered(agent.research, blank)
+    return agent if isinstance(agent, Resumable) and agent.threads else ConversationMemory(agent.research, blank)
 
 
 async def _converse(settings: RunSettings, thread: str) -> None:
