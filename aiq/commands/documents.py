@@ -84,13 +84,13 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     from aiq.core.samples import SampleKey
     from aiq.experiment.resources import open_resources
     from aiq.site.tables import dollars
-    from aiq.tools.knowledge.summaries import by_model
+    from aiq.tools.knowledge.summaries import summarise_by_model
 
     async with open_resources(settings) as resources:
         session = resources.session(settings, key=SampleKey("documents", 1))
         try:
             with session.bind():
-                done = await collection.summarise(by_model, settings.knowledge.summary_chars)
+                done = await collection.summarise(summarise_by_model, settings.knowledge.summary_chars)
         except UserError:
             raise
         except AiqError as error:

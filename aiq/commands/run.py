@@ -71,8 +71,8 @@ def _dry_run(overrides: Sequence[str], like: str | None, *, sweep: bool) -> int:
 
 
 def _show_config(jobs: Sequence[Sequence[str]]) -> int:
-    from aiq.site.settings import explained
+    from aiq.site.settings import annotated_yaml
 
     for job in jobs:
-        print("---\n" + explained(compose.check_settings(compose.settings_from(compose.compose(job)))), end="")
+        print("---\n" + annotated_yaml(compose.check_settings(compose.settings_from(compose.compose(job)))), end="")
     return 0

@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from aiq.site.tables import Output, replay_note
-    from aiq.site.transcript import events_shown, shortener, transcript
+    from aiq.site.transcript import render_events, shortener, transcript
 
     folder = find_run(args.run, args.results)
     if args.sample is None:
@@ -42,7 +42,7 @@ def run(args: Namespace) -> int:
     events = events_of(folder, row.key, row.attempt, "judge" if args.judge else "agent")
     console, notes = Output(highlight=False), [*replay_note(manifest)]
     if args.judge:
-        console.print(events_shown(events, short))
+        console.print(render_events(events, short))
     else:
         samples, problem = read_dataset(manifest)
         notes += [f"the gold answer is unknown: {problem}"] if problem else []

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from aiq.agents.base import Agent
-from aiq.citations.registry import worth_keeping
+from aiq.citations.registry import sources_to_keep
 from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, message_of, traceback_of
 from aiq.core.events import RunFinished, RunStarted, StageChanged
@@ -56,7 +56,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         tags=sample.tags,
         report=writable(report.text) if report else None,
         raw_report=None if raw is None else writable(raw),
-        sources=worth_keeping(session.sources.known(), raw or ""),
+        sources=sources_to_keep(session.sources.known(), raw or ""),
         denied=session.denied,
         tools={tool: dict(sorted(outcomes.items())) for tool, outcomes in sorted(session.tool_outcomes.items())},
         outages={tool: writable(" ".join(why.split())[:500]) for tool, why in sorted(session.outages.items())},

@@ -15,7 +15,7 @@ from aiq.runs.sweeps import Axis, Point, Sweep, SweepFolder
 from aiq.site.markdown import environment
 from aiq.site.pages import SITE, data_line, place, replace, stamp, update_index
 from aiq.site.plots import Dot, Line, Plot, Role, curve, heat_map, ladder, readable, trade_off
-from aiq.site.records import of_sweep
+from aiq.site.records import sweep_record
 from aiq.site.sweep_tables import recommendation_lines, sweep_notes
 from aiq.site.tables import interval, p_value, star
 from aiq.stats.estimates import Estimate
@@ -60,7 +60,7 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     replace(folder.path / SITE / "plots.js", specs)
     replace(folder.page_path, page)
     results = folder.path.absolute().parent.parent
-    update_index(results, {place(folder.path): {"stamp": stamp(folder.path), **of_sweep(sweep)}})
+    update_index(results, {place(folder.path): {"stamp": stamp(folder.path), **sweep_record(sweep)}})
     return folder.page_path
 
 

@@ -16,7 +16,7 @@ from aiq.core.errors import OUTAGES, discard_output
 from aiq.core.text import plural, printable
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
-from aiq.runs.listing import Listed
+from aiq.runs.listing import ListedRun
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
@@ -165,7 +165,7 @@ def p_value(p: float | None) -> str:
     return "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
-def dollars(spent: Usage | Listed) -> str:
+def dollars(spent: Usage | ListedRun) -> str:
     """A cost; if the endpoint did not report the usage of some calls, a lower bound, and how many calls."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
     lacking = f"{plural(unreported, 'call')} unreported" if unreported else ""

@@ -19,7 +19,7 @@ _TAG = re.compile(r"<(?=\s*/?\s*(?:document|title|published|answer)\b)", re.IGNO
 _UNSAFE_IN_URL = re.compile(r"[\s\"<>\x00-\x1f\x7f]")
 
 
-def retrieved(
+def as_source(
     tool: str, url: str, title: str, text: str, published: str | None = None, relevance: float | None = None
 ) -> Source:
     """A page as the source that a tool declares."""
@@ -55,7 +55,7 @@ def iso_date(value: str | None) -> str | None:
     return text[:40] or None
 
 
-def cut(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """The first `most` characters; if that is not all, with a line that says so."""
     return text if len(text) <= most else f"{text[:most]}\n[cut: the first {most} of {len(text)} characters]"
 

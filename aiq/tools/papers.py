@@ -11,7 +11,7 @@ from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
 from aiq.tools.api import Service
-from aiq.tools.blocks import Words, harmless, one_line, retrieved, safe_url
+from aiq.tools.blocks import Words, as_source, harmless, one_line, safe_url
 from aiq.tools.deny import DenyList
 from aiq.tools.search import shortened
 
@@ -95,7 +95,7 @@ class PaperSearch:
 def _source(paper: Paper) -> Source:
     text = "\n".join(filter(None, (one_line(paper.publication), paper.snippet.strip())))
     published = None if paper.year is None else str(paper.year)
-    return retrieved(PaperSearch.name, paper.link, paper.title, text, published)
+    return as_source(PaperSearch.name, paper.link, paper.title, text, published)
 
 
 def _listed(number: int, paper: Paper) -> str:

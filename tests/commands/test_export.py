@@ -16,7 +16,7 @@ from aiq.analysis.export_tables import escape_formula
 from aiq.analysis.export_trackers import tracked
 from aiq.core.reports import Metric
 from aiq.runs.folder import RunFolder
-from aiq.runs.listing import listed
+from aiq.runs.listing import list_runs
 from aiq.runs.manifest import JudgeSpec
 
 Captured = pytest.CaptureFixture[str]
@@ -213,7 +213,7 @@ def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: Captu
     assert aiq.load_runs(cut_off).runs.n_attempts.tolist() == [8]
     (results := cut_off.parent / "results").mkdir()
     shutil.copytree(cut_off, results / "tiny" / "run")
-    assert [one.summarised for one in listed(str(results))] == [False]
+    assert [one.summarised for one in list_runs(str(results))] == [False]
 
 
 def test_missing_scores_are_counted_by_metric(cut_off: Path) -> None:

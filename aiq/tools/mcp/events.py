@@ -238,17 +238,17 @@ def answer(
 
 def shown(document: Document, fields: EventFields) -> Document:
     """A document as answers show it, `id`, `title` and `url` first."""
-    found = str(at(document, fields.id))
-    url = at(document, fields.url) if fields.url else None
-    return {"id": found, "title": at(document, fields.title), "url": url or f"doc://{found}", **document}
+    found = str(value_at(document, fields.id))
+    url = value_at(document, fields.url) if fields.url else None
+    return {"id": found, "title": value_at(document, fields.title), "url": url or f"doc://{found}", **document}
 
 
-def at(document: JsonValue, path: str) -> JsonValue:
+def value_at(document: JsonValue, path: str) -> JsonValue:
     """The value at a path such as `venue.city`, or at the key of that whole name if there is one; None if absent."""
     if not isinstance(document, dict) or path in document:
         return document.get(path) if isinstance(document, dict) else None
     head, _, rest = path.partition(".")
-    return at(document.get(head), rest) if rest else None
+    return value_at(document.get(head), rest) if rest else None
 
 
 def keyword(value: JsonValue) -> str:
