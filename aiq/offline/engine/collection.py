@@ -75,7 +75,7 @@ class Wanted:
     `values`: the values it names, by field; `groups`: the fields it counts by; `unit`: the unit of time it counts by;
     `since`, `until`: days in ISO form, or "". `counts`: whether it wants numbers, `share`: also as shares, `sum`: as
     sums, which no table has. `members`: whether it wants the things themselves. `condition`: the rest of the question;
-    `telling`: the words of the condition that only texts can meet.
+    `textual`: the words of the condition that only texts can meet.
     """
 
     values: Mapping[str, tuple[str, ...]]
@@ -88,7 +88,7 @@ class Wanted:
     sum: bool
     members: bool
     condition: str
-    telling: tuple[str, ...]
+    textual: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
         sum=_SUM.search(task) is not None,
         members=not counted and _MEMBERS.search(task) is not None,
         condition=condition,
-        telling=tuple(w for w in parse(condition).words if not (stem(w) in known or w.isdigit())),
+        textual=tuple(w for w in parse(condition).words if not (stem(w) in known or w.isdigit())),
     )
 
 
