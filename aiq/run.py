@@ -145,7 +145,7 @@ def print_outcome(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None =
     if status != "finished":
         say(f"aiq: {_stopped(outcome, folder, sweep)}")
     elif outcome.exit_code == 3:
-        for excess in outcome.excesses:
+        for excess in outcome.excess_failures:
             say(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)")
         for what, setting in _again(outcome):
             say(f"aiq: to {what}: aiq run resume={folder.path}{setting}")
@@ -201,7 +201,7 @@ def _executed(
 ) -> "RunOutcome":
     """Run, with progress. The state held for each attempt is freed before the page is written."""
     from aiq.experiment.runner import execute
-    from aiq.experiment.shards import in_shards
+    from aiq.experiment.shards import run_shards
     from aiq.site.progress import Progress
 
     runner = plan.settings.runner
@@ -211,7 +211,7 @@ def _executed(
         parallel = False
     with closing(Progress(plan.settings.name, shown=runner.progress)) as progress:
         return completed(
-            in_shards(plan, folder, progress, earlier) if parallel else execute(plan, folder, progress, earlier, only)
+            run_shards(plan, folder, progress, earlier) if parallel else execute(plan, folder, progress, earlier, only)
         )
 
 

@@ -179,7 +179,7 @@ class AiqCassette:
     @property
     def missed(self) -> CassetteMiss | None:
         """The requests so far that were not recorded, even if the caller caught the error."""
-        return self._recorder.missed(self._test)
+        return self._recorder.miss_error(self._test)
 
     def close(self, *, passed: bool) -> list[str]:
         """Close the cassette and return the warnings to show. After a test that `passed`, no more requests follow."""

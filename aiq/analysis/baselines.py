@@ -156,12 +156,12 @@ class Baseline(Record):
     def changes(self, new: "Baseline") -> Iterator[str]:
         """A line for each part in which the other baseline differs, attempts last."""
         before, after = (run.model_dump(mode="json", exclude={"attempts"}) for run in (self, new))
-        yield from differing(before, after)
+        yield from differences(before, after)
         old, others = ({one.key: one.facts for one in run.attempts} for run in (self, new))
         for key in {**old, **others}:
             facts, now = old.get(key), others.get(key)
             if facts != now:
-                what = "new" if facts is None else "gone" if now is None else ", ".join(differing(facts, now))
+                what = "new" if facts is None else "gone" if now is None else ", ".join(differences(facts, now))
                 yield f"{key.sample_id}, epoch {key.epoch}: {what}"
 
 
@@ -170,12 +170,12 @@ def relevant_overrides(manifest: Manifest) -> tuple[str, ...]:
     return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_IRRELEVANT))
 
 
-def differing(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+def differences(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
     """What differs, by dotted name, with both values; for lists, the items that only one has."""
     for name in {**before, **after}:
         one, other = before.get(name), after.get(name)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from differing(one, other, f"{prefix}{name}.")
+            yield from differences(one, other, f"{prefix}{name}.")
         elif one != other:
             if isinstance(one, list) and isinstance(other, list):
                 one, other = [item for item in one if item not in other], [item for item in other if item not in one]

@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from aiq.analysis.baselines import RunOrBaseline, differing, relevant_overrides
+from aiq.analysis.baselines import RunOrBaseline, differences, relevant_overrides
 from aiq.analysis.compare import further_samples, moved_samples
 from aiq.analysis.run_pairs import OTHER_JUDGE, RunPair, Scored, Side, absolute_effect
 from aiq.core.base import Record
@@ -178,7 +178,7 @@ class _Gate:
             }
             for run in (side.manifest for side in self.pair.sides)
         )
-        return differing(first, second)
+        return differences(first, second)
 
     def _allowed(self, metric: str) -> float | None:
         """The margin as a share; None if the metric does not count."""

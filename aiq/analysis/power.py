@@ -14,7 +14,7 @@ from aiq.analysis.baselines import RunOrBaseline
 from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, absolute_effect, pair_runs
 from aiq.core.base import Record
 from aiq.runs.summary import difference
-from aiq.stats.power import Variances, resolvable, samples_needed, variances
+from aiq.stats.power import Variances, detectable_effect, samples_needed, variances
 from aiq.stats.significance import LEVEL, MIN_CHANGES
 
 EPOCHS: Final = (1, 2, 3, 5, 10)
@@ -113,7 +113,7 @@ class _Test:
             return math.sqrt(bound.steady + bound.chance / count)
 
         by_epochs = {count: self._resolves(spread(count), count) for count in {*EPOCHS, epochs}}
-        once, most = by_epochs[1], self.effect / (resolvable(1.0, self.n, self.level) or math.inf)
+        once, most = by_epochs[1], self.effect / (detectable_effect(1.0, self.n, self.level) or math.inf)
         needed = None
         if self.effect and once is not None and once <= self.effect:
             needed = 1
@@ -129,7 +129,7 @@ class _Test:
         )
 
     def _resolves(self, spread: float, epochs: float) -> float | None:
-        found = resolvable(spread, self.n, self.level, self.step if epochs == 1 else None)
+        found = detectable_effect(spread, self.n, self.level, self.step if epochs == 1 else None)
         return None if found is None or (self.span is not None and found > self.span) else found
 
 

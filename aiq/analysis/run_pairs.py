@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from aiq.analysis.baselines import BaselineFile, RunOrBaseline, differing, report_digests
+from aiq.analysis.baselines import BaselineFile, RunOrBaseline, differences, report_digests
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
@@ -81,11 +81,11 @@ def absolute_effect(metric: Metric, effect: float, mean: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class RunPair:
-    """The second run against the first. `wanted`: metrics, all if empty. `judging`: their judges are compared."""
+    """The second run against the first. `requested`: metrics, all if empty. `judging`: their judges are compared."""
 
     first: Side
     second: Side
-    wanted: tuple[str, ...]
+    requested: tuple[str, ...]
     judging: bool
 
     @property
@@ -106,7 +106,7 @@ class RunPair:
         """Raises UserError for a metric that neither run has, and if there is nothing to compare."""
         names = " and ".join(dict.fromkeys((self.first.label, self.second.label)))
         known = {**self.first.judges, **self.second.judges}
-        if unknown := [name for name in self.wanted if name not in known]:
+        if unknown := [name for name in self.requested if name not in known]:
             raise UserError(f"there is no metric {unknown[0]} in {names}; there are {', '.join(known)}")
         if not self.keys[0]:
             raise UserError(f"{names} share no {'report' if self.judging else 'sample'}: there is nothing to compare")
@@ -154,7 +154,7 @@ class RunPair:
             }
             for run, of in ((self.first, judge), (self.second, other))
         ]
-        return ", ".join(differing(parts[0], parts[1])) or "its endpoint or where its pages come from"
+        return ", ".join(differences(parts[0], parts[1])) or "its endpoint or where its pages come from"
 
     @cached_property
     def keys(self) -> tuple[list[SampleKey], list[SampleKey]]:
@@ -173,7 +173,7 @@ class RunPair:
     def left_out(self) -> dict[str, str]:
         """Why metrics are not compared, by metric."""
         names = dict.fromkeys([*self.first.judges, *self.second.judges])
-        reasons = {name: self._reason(name) for name in names if not self.wanted or name in self.wanted}
+        reasons = {name: self._reason(name) for name in names if not self.requested or name in self.requested}
         return {name: why for name, why in reasons.items() if why is not None}
 
     def _reason(self, name: str) -> str | None:
@@ -189,7 +189,7 @@ class RunPair:
 
     @cached_property
     def metrics(self) -> list[str]:
-        names = [name for name in self.first.judges if not self.wanted or name in self.wanted]
+        names = [name for name in self.first.judges if not self.requested or name in self.requested]
         return [name for name in names if name not in self.left_out]
 
     @cached_property
@@ -219,7 +219,7 @@ class RunPair:
     def leading(self) -> list[str]:
         """The metrics compared by slice: the wanted ones, or the first of each judge."""
         firsts = {judge.metrics[0].name for judge in self.first.state.spec.judges}
-        return [name for name in self.metrics if self.wanted or name in firsts]
+        return [name for name in self.metrics if self.requested or name in firsts]
 
     @cached_property
     def scores(self) -> dict[tuple[str, Slice], Scored]:

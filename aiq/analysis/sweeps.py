@@ -17,7 +17,7 @@ from aiq.runs.reader import read_state
 from aiq.runs.summary import by_sample, difference, estimate
 from aiq.runs.sweeps import MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder, pick_spend
 from aiq.stats.estimates import Difference, Estimate, Pairs, mean_estimate
-from aiq.stats.power import resolvable
+from aiq.stats.power import detectable_effect
 from aiq.stats.recommendation import Choice, one_standard_error, pareto_front
 from aiq.stats.significance import LEVEL, holm_corrected
 
@@ -64,7 +64,7 @@ def expected_resolution(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, 
     metrics = [judge.metrics[0] for judge in judges if judge.metrics]
     level = LEVEL / max(1, _family(len(sweep.points), len(neighbours(sweep, sweep.points)), len(metrics)))
     spans = {metric.name: metric.span for metric in metrics if metric.span is not None}
-    found = {name: resolvable(span / 2, sweep.samples, level, span) for name, span in spans.items()}
+    found = {name: detectable_effect(span / 2, sweep.samples, level, span) for name, span in spans.items()}
     return {name: least for name, least in found.items() if least is not None}
 
 
@@ -220,7 +220,7 @@ class _Evaluation:
         else:
             n, spread = len(points[0]), stdev(points[0]) if len(points[0]) > 1 else 0.0
         binary = metric.estimator == "mean" and {metric.low, metric.high} >= {*chain.from_iterable(points)}
-        return resolvable(spread, n, level, metric.span if binary else None) if spread else None
+        return detectable_effect(spread, n, level, metric.span if binary else None) if spread else None
 
     def _main_effects(self) -> Iterator[MainEffect]:
         """Only for a complete grid: with points missing, an axis's means would also depend on other axes' values."""

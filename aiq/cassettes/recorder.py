@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from pydantic import BaseModel
 
 from aiq.cassettes.exchange import Exchange
-from aiq.cassettes.guard import Guard, aside
+from aiq.cassettes.guard import Guard, other_counter
 from aiq.cassettes.match import differences
 from aiq.cassettes.redact import REQUEST_HEADERS, Redactor
 from aiq.cassettes.store import Cassette, NoRecording, Store
@@ -144,7 +144,7 @@ class Recorder:
 
     def check(self) -> None:
         """Raises CassetteMiss if a request of the current work was not recorded, even if it caught the error."""
-        if (slot := _current_slot.get()) and (missed := self.missed(slot.name)):
+        if (slot := _current_slot.get()) and (missed := self.miss_error(slot.name)):
             raise missed
 
     def decide(self, place: str, found: str | None) -> str | None:
@@ -155,10 +155,10 @@ class Recorder:
         slot = _current_slot.get()
         return found if slot is None else slot.recorded_decision(place, found)
 
-    def missed(self, name: str) -> CassetteMiss | None:
+    def miss_error(self, name: str) -> CassetteMiss | None:
         """The error for requests so far that were not recorded, by work that errors call `name`."""
         if self.replays and self._guard.connections:
-            return self.miss(
+            return self.record_miss(
                 f"{name}: a connection ({', '.join(self._guard.connections)}) does not go through "
                 f"{self.wording.way}, so no cassette can hold it; use {self.wording.use}"
             )
@@ -208,14 +208,14 @@ class Recorder:
             raise RuntimeError("a replay got a request outside of any sample's work")
         return slot
 
-    def miss(self, message: str) -> CassetteMiss:
+    def record_miss(self, message: str) -> CassetteMiss:
         """The first such error, here with this message, which ends the run even if somebody swallows it."""
         self._problem = self._problem or CassetteMiss(message)
         return self._problem
 
 
 @contextmanager
-def shared() -> Iterator[None]:
+def shared_slot() -> Iterator[None]:
     """A judge's requests in the block belong to no sample; no effect if nothing is recorded or replayed."""
     slot = _current_slot.get()
     if slot is None:
@@ -226,7 +226,7 @@ def shared() -> Iterator[None]:
         yield
 
 
-def recorded(mode: str, folder: Path) -> dict[str, Any]:
+def read_description(mode: str, folder: Path) -> dict[str, Any]:
     """What the recording that a run will use says about itself; empty if the run begins a new one."""
     paths = (folder / f"{account}.sqlite" for account in get_args(Account))
     for path in paths if mode in _READ else ():
@@ -269,7 +269,7 @@ class Slot:
         unless = None if recorder.replays else _is_setup_error
         found = None if self.cassette is None else self.cassette.take(asked, unless)
         if found is None and recorder.replays:
-            raise recorder.miss(self._what_was_missed(asked))
+            raise recorder.record_miss(self._what_was_missed(asked))
         return found
 
     def recorded_decision(self, place: str, found: str | None) -> str | None:
@@ -336,7 +336,7 @@ class RecordedTool:
         it again: if its requests are recorded, or if it met something that no tool decides (such as a limit).
         """
         start = time.monotonic()
-        with binding(_asked_by_tool, list[str]()) as requests, binding(aside, Counter[str]()) as connections:
+        with binding(_asked_by_tool, list[str]()) as requests, binding(other_counter, Counter[str]()) as connections:
             ended: dict[str, Any] = {"status": _CARRIED_OUT}
             try:
                 result = await self._tool.run(arguments)

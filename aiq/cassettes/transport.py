@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aiq.cassettes.exchange import GIVEN_UP, TIME_UP, Exchange
-from aiq.cassettes.guard import ours
+from aiq.cassettes.guard import in_client
 from aiq.cassettes.redact import RESPONSE_HEADERS
 from aiq.cassettes.store import Cassette
 from aiq.core.concurrency import binding
@@ -68,7 +68,7 @@ class ExchangeWriter:
             try:
                 self._cassette.add(exchange, self._place)
             except UserError as error:
-                raise self._recorder.miss(str(error)) from None
+                raise self._recorder.record_miss(str(error)) from None
         return exchange
 
 
@@ -82,14 +82,14 @@ class CassetteTransport(AsyncBaseTransport):
     async def handle_async_request(self, request: Request) -> Response:
         slot = self._slot()
         if slot is None:
-            with binding(ours, True):
+            with binding(in_client, True):
                 return await self._inner.handle_async_request(request)
         asked = await slot.request_exchange(request)
         if (found := slot.take(asked)) is not None:
             return await _replayed(found, slot)
         keep, start = slot.writer(asked), time.monotonic()
         try:
-            with binding(ours, True):
+            with binding(in_client, True):
                 response = await self._inner.handle_async_request(request)
         except asyncio.CancelledError:
             keep(error=given_up(start, _bounds(request)))

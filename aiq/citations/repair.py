@@ -12,7 +12,7 @@ from aiq.citations.marks import BLANK, COMMA, DASHES, NAMES, SEE, Mark, in_style
 from aiq.citations.match import Match
 from aiq.citations.parse import replace_spans
 from aiq.citations.sanitise import scheme_of
-from aiq.citations.urls import parse_url, writable
+from aiq.citations.urls import markdown_safe, parse_url
 
 _EMPHASIS = ("**", "__")
 _AROUND = ("()", "（）", "[]", "【】", "``", "<>", "“”", *_EMPHASIS)
@@ -205,7 +205,7 @@ class _Repairer:
         """Replace the report's URL by the tool's, and a link's label too if it is another URL."""
         if not match.source.url:
             return
-        written = writable(match.source.url)
+        written = markdown_safe(match.source.url)
         if unescape(self._text[use.url_start : use.url_end]) != written:
             self._edit((use.url_start, use.url_end), written, "rewritten_url")
         label, meant = parse_url(unescape(self._text[slice(*use.label)])), parse_url(written)

@@ -95,10 +95,10 @@ def _files(frames: "RunFrames", kind: Any, out: Path) -> Iterator[str]:
             yield f"{path}{f': without targets: {problem}' if problem else ''}"
         yield f"inspect view --log-dir {shlex.quote(str(out))}"
     else:
-        from aiq.analysis.export_trackers import to_mlflow, to_wandb, tracked
+        from aiq.analysis.export_trackers import read_tracked, to_mlflow, to_wandb
 
         write = to_mlflow if kind == "mlflow" else to_wandb
-        yield from dict.fromkeys([write(tracked(folder), out) for folder in frames.folders])
+        yield from dict.fromkeys([write(read_tracked(folder), out) for folder in frames.folders])
 
 
 def _drb(frames: "RunFrames", out: Path, args: Namespace) -> Iterator[str]:

@@ -90,7 +90,7 @@ def _run(folder: RunFolder) -> int:
         summary = folder.read_summary()
         error = RunAborted(_MEANINGS[2]) if manifest.status == "failed" else None
     ended = manifest.status
-    outcome = RunOutcome(summary, ended, state.exit_code(ended), state.excesses(), error, changed=False)
+    outcome = RunOutcome(summary, ended, state.exit_code(ended), state.excess_failures(), error, changed=False)
     print_outcome(outcome, folder)
     return outcome.exit_code
 

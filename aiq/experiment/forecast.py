@@ -54,7 +54,7 @@ def at_most(plan: RunPlan) -> dict[str, Bounds]:
     found = {"agent": agent}
     if any(judge.model for judge in plan.judges):
         found["judges"] = {name: 0.0 if name == "tool_calls" else inf for name in QUANTITIES}
-    found["run"] = {name: summed(bounds[name] for bounds in found.values()) for name in QUANTITIES}
+    found["run"] = {name: sum_known(bounds[name] for bounds in found.values()) for name in QUANTITIES}
     return {
         account: {name: _least(bounds[name], run.get(name)) for name in QUANTITIES} for account, bounds in found.items()
     }
@@ -68,7 +68,7 @@ def _dearest(plan: RunPlan) -> float | None:
     return max(prices[model].max_per_token for model in models) if known else None
 
 
-def summed(amounts: Iterable[float | None]) -> float | None:
+def sum_known(amounts: Iterable[float | None]) -> float | None:
     """The sum; None if any amount is unknown."""
     found = [*amounts]
     return None if None in found else sum(amount for amount in found if amount is not None)
@@ -107,7 +107,7 @@ class EarlierRun:
             agent, judged = _amounts(plan, row.usage.items()), _amounts(plan, asked)
             if not judges <= self._judges:
                 judged = dict.fromkeys(judged)
-            both = {name: summed((agent[name], judged[name])) for name in agent}
+            both = {name: sum_known((agent[name], judged[name])) for name in agent}
             calls: Bounds = {"tool_calls": row.tool_calls}
             wall: Bounds = {"seconds": self._pace * row.timing.seconds / plan.settings.runner.concurrency}
             amounts: Mapping[str, Bounds] = {
@@ -139,7 +139,7 @@ def _amounts(plan: RunPlan, by_role: Iterable[tuple[str, Usage]]) -> dict[Quanti
         models = models_of(plan, [role])[role].split(", ")
         costs = [prices[model].cost(usage) for model in models if model in prices]
         dollars.append(max(costs) if len(costs) == len(models) else None)
-    return {"model_calls": used.calls, "tokens": used.total_tokens, "usd": summed(dollars)}
+    return {"model_calls": used.calls, "tokens": used.total_tokens, "usd": sum_known(dollars)}
 
 
 def earlier_run(plan: RunPlan, like: str | None) -> EarlierRun | None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import get_args
 
-from aiq.cassettes.recorder import Account, Recorder, recorded
+from aiq.cassettes.recorder import Account, Recorder, read_description
 from aiq.cassettes.redact import Redactor, secret_values
 from aiq.core.concurrency import binding
 from aiq.core.errors import say
@@ -54,7 +54,7 @@ def as_recorded(settings: RunSettings, job: int | None = None) -> RunSettings:
         return settings
     folder = _folder(settings) / ("" if job is None else str(job))
     cassette = settings.cassette.model_copy(update={"dir": str(folder)})
-    clock = recorded(cassette.mode, folder).get("clock")
+    clock = read_description(cassette.mode, folder).get("clock")
     changed = {"cassette": cassette, **({"clock": datetime.fromisoformat(clock)} if clock else {})}
     return settings.model_copy(update=changed)
 

@@ -82,7 +82,7 @@ def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
     return (*kept, *later)
 
 
-def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
+def copy_valid(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
     """Copy what is still valid from the old folder to the new one. Raises UserError while the old run is running."""
     samples = plan.dataset.samples.ids
     with old.lock():

@@ -59,14 +59,14 @@ class Observer(Protocol):
 class RunOutcome:
     """A run, or a shard of one, that has ended. `ended`: how this start ended; `summary` has the status of the run.
 
-    `excesses`: what failed too often (see `RunState`). `error`: what stopped it, if anything. `changed`: whether the
-    summary differs from before.
+    `excess_failures`: what failed too often (see `RunState`). `error`: what stopped it, if anything. `changed`: whether
+    the summary differs from before.
     """
 
     summary: Summary
     ended: RunStatus
     exit_code: int
-    excesses: Sequence[str]
+    excess_failures: Sequence[str]
     error: UserError | LimitReached | None
     changed: bool
 
@@ -133,7 +133,7 @@ async def execute(
                 state, summary, changed = _written(plan, folder, manifest, state, ended, seconds)
                 if shard:
                     lock.close()  # before the next shard to end checks who is still at work
-        exit_code, excesses = state.exit_code(ended), state.excesses()
+        exit_code, excesses = state.exit_code(ended), state.excess_failures()
         return RunOutcome(summary, ended, exit_code, excesses, error, changed)
 
 

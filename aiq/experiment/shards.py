@@ -51,7 +51,7 @@ def join_run(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
     return plan, first
 
 
-async def in_shards(
+async def run_shards(
     plan: RunPlan, folder: RunFolder, observer: Observer, earlier: Manifest | None = None
 ) -> RunOutcome:
     """As `execute`, but start `runner.processes` shards and wait for them."""
@@ -89,7 +89,7 @@ async def in_shards(
         finally:
             seconds = (before.timing.run_seconds if before else 0.0) + time.monotonic() - start
             state, summary, changed = write_end_of_shards(plan, folder, folder.read_manifest(), ended, seconds)
-    exit_code, excesses = state.exit_code(summary.status), state.excesses()
+    exit_code, excesses = state.exit_code(summary.status), state.excess_failures()
     return RunOutcome(summary, summary.status, exit_code, excesses, error, changed)
 
 

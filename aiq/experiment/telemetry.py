@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq import __version__
-from aiq.cassettes.guard import aside
+from aiq.cassettes.guard import other_counter
 from aiq.core.concurrency import binding
 from aiq.core.errors import ConfigError
 from aiq.core.events import AgentFinished, AgentStarted, Event, ModelCalled, RunFinished, ToolCalled, ToolReturned
@@ -102,7 +102,7 @@ class _Exporter:
 
         if self.failing and self.closing:
             return SpanExportResult.FAILURE
-        with binding(aside, Counter[str]()):
+        with binding(other_counter, Counter[str]()):
             result = self._inner.export(spans)
         self.failing = result is not SpanExportResult.SUCCESS
         self.sent += 0 if self.failing else len(spans)

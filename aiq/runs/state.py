@@ -306,9 +306,9 @@ class RunState:
         """0; 3 if too many attempts or judgements failed; 2 if an error stopped the run; 130 if it was interrupted."""
         if status in ("interrupted", "failed"):
             return 130 if status == "interrupted" else 2
-        return 3 if self.excesses() else 0
+        return 3 if self.excess_failures() else 0
 
-    def excesses(self) -> list[str]:
+    def excess_failures(self) -> list[str]:
         """Messages about what failed more often than `runner.max_error_rate` allows, and tools that never worked."""
         reports, failed = len(self.attempts), self.statuses().get("failed", 0)
         rates = [(failed, reports, f"{failed} of {plural(reports, 'attempt')} failed")]

@@ -284,7 +284,7 @@ class _Figures:
         found = {}
         for name, scores in self._found.items():
             if (noise := pooled(scores.noise)) is not None:
-                found[name] = noise.within(self._variance(name))
+                found[name] = noise.with_variance(self._variance(name))
         return found
 
     def _variance(self, name: str) -> float | None:

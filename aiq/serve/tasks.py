@@ -25,7 +25,7 @@ from aiq.serve.attempts import Attempts
 from aiq.serve.errors import Refused
 from aiq.serve.events import NewEvent, as_new_event
 from aiq.serve.keys import Keys
-from aiq.serve.run import ServedRun, end_cut_off
+from aiq.serve.run import ServedRun, mark_ended
 from aiq.serve.settings import ServeSettings, Setup, is_loopback
 from aiq.serve.store import DATABASE, Request, Store, Task, utc_now
 from aiq.serve.streams import Streams
@@ -36,7 +36,7 @@ GRACE_SECONDS = 10.0  # how long an attempt may take to notice that it is cancel
 
 
 @asynccontextmanager
-async def serving(setup: Setup) -> AsyncIterator["Service"]:
+async def running_service(setup: Setup) -> AsyncIterator["Service"]:
     """The running service.
 
     Raises UserError, one line, if another server uses the folder, or models, tools or agents do not fit.
@@ -55,7 +55,7 @@ async def serving(setup: Setup) -> AsyncIterator["Service"]:
         blank = blank_question(settings.knowledge)
         resources = await held.enter_async_context(open_resources(settings))
         agents.check(resources.tools)
-        end_cut_off(home.path)
+        mark_ended(home.path)
         run = ServedRun(settings, setup.overrides, agents, resources, home.path)
         held.callback(run.close)
         attempts = Attempts(agents, settings, run, resources, blank, live=setup.live)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiq.core.text import plural
 from aiq.core.usage import Quantity
-from aiq.experiment.forecast import QUANTITIES, Bounds, EarlierRun, Prediction, Totals, at_most, earlier_run, summed
+from aiq.experiment.forecast import QUANTITIES, Bounds, EarlierRun, Prediction, Totals, at_most, earlier_run, sum_known
 from aiq.site.tables import Sheet, money, show
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def print_sweep(plans: "Mapping[str, RunPlan]", points: int, like: str | None) -
     most = {name: at_most(plan)["run"] for name, plan in plans.items()}
     likely = {name: earlier.expected(plan)["run"] for name, plan in plans.items()} if earlier else {}
     whole = f"{plural(points, 'run')} in all"
-    most[whole] = {name: _times(summed(of[name] for of in most.values()), share) for name in QUANTITIES}
+    most[whole] = {name: _times(sum_known(of[name] for of in most.values()), share) for name in QUANTITIES}
     if likely:
         likely[whole] = {name: _together([of[name] for of in likely.values()], share) for name in QUANTITIES}
     _print(f"a sweep of {_title(first)}", most, likely, earlier)
@@ -72,7 +72,7 @@ def _together(totals: Sequence[Prediction | None], share: float) -> Prediction |
     """The sum of forecasts from one earlier run; interval ends are added, as their errors go the same way."""
     if None in totals:
         return None
-    parts = [summed(part) for part in zip(*(total for total in totals if total is not None), strict=True)]
+    parts = [sum_known(part) for part in zip(*(total for total in totals if total is not None), strict=True)]
     mean, low, high = (_times(part, share) for part in parts)
     return Prediction(mean or 0.0, low, high)
 

@@ -133,7 +133,7 @@ def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     plots = dict(run_plots(summary, table, records.headline(manifest, summary)))
     replace(site / "plots.js", (data_line({"name": name, **plot.record}) for name, plot in plots.items()))
     shown = records.summary_record(manifest, summary, reliability, gold)
-    replace(site / "summary.js", table.beside({"format": FORMAT, **shown, "plots": [*plots]}))
+    replace(site / "summary.js", table.with_columns({"format": FORMAT, **shown, "plots": [*plots]}))
     path = place(folder.path)
     write_page(folder.page_path, "run", f"{manifest.experiment} {folder.run_id}", path)
     update_index(folder.results, {path: {"stamp": state, **records.run_record(manifest, summary)}})
@@ -225,7 +225,7 @@ class Table:
         self._file.seek(0)
         return map(json.loads, self._file)
 
-    def beside(self, record: Json) -> Iterator[str]:
+    def with_columns(self, record: Json) -> Iterator[str]:
         """The data line, in parts, of a record with the table added column by column, as `columns`."""
         yield data_line(record).removesuffix("}" + _END) + ',"columns":'
         yield from self._object(self._columns)

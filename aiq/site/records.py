@@ -181,11 +181,11 @@ def sample_record(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | N
         ],
         "gold": sample and _gold(sample, row),
         "scores": [_score(score) for score in scores],
-        "again": again(manifest, row.sample_id),
+        "again": rerun_command(manifest, row.sample_id),
     }
 
 
-def again(manifest: Manifest, sample: str) -> str:
+def rerun_command(manifest: Manifest, sample: str) -> str:
     """The command that runs this sample again with the settings of the run."""
     typed = manifest.rescored.overrides if manifest.rescored else manifest.overrides
     name = sample if _PLAIN_ID.fullmatch(sample) else "'" + sample.replace("\\", "\\\\").replace("'", "\\'") + "'"

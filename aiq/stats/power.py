@@ -50,7 +50,7 @@ def samples_needed(spread: float, difference: float, level: float = LEVEL, step:
     return bisect_left(range(most), True, lo=0 if most == min_changes(level) else most // 2, key=enough)
 
 
-def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
+def detectable_effect(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
     """The smallest true difference that n samples detect with a probability of POWER; arguments as for `power`.
 
     None if they can detect none, such as fewer than six at a level of 0.05. It may exceed a metric's range.

@@ -33,10 +33,10 @@ def document(url: str, title: str, text: str, published: str | None = None) -> s
     Title and text are untrusted: tags of the block inside them are escaped, so that a page
     can neither end its block nor forge another. `url` should have gone through `safe_url`.
     """
-    lines = [f'<Document href="{url}">', "<title>", harmless(one_line(title)), "</title>"]
+    lines = [f'<Document href="{url}">', "<title>", escape_tags(one_line(title)), "</title>"]
     if published:
-        lines.append(f"<published>{harmless(published)}</published>")
-    return "\n".join([*lines, harmless(text.strip()), "</Document>"])
+        lines.append(f"<published>{escape_tags(published)}</published>")
+    return "\n".join([*lines, escape_tags(text.strip()), "</Document>"])
 
 
 def safe_url(url: str) -> str:
@@ -64,6 +64,6 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def harmless(text: str) -> str:
+def escape_tags(text: str) -> str:
     """The text with the tags of tool results escaped, so that it cannot forge any."""
     return _TAG.sub("&lt;", text)

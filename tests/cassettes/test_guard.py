@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aiq.cassettes.guard import Forbidden, Guard, aside, ours
+from aiq.cassettes.guard import Forbidden, Guard, in_client, other_counter
 from aiq.core.concurrency import binding
 
 
@@ -45,7 +45,7 @@ def test_connections_are_counted_in_all_threads_unless_they_are_the_clients(port
     with Guard(forbids=False) as guard:
         connect(port)
         assert in_a_thread(lambda: connect(port)) == []
-        with binding(ours, True):
+        with binding(in_client, True):
             connect(port)
         subprocess.run([sys.executable, "-c", ""], check=True)
     connect(port)
@@ -55,7 +55,7 @@ def test_connections_are_counted_in_all_threads_unless_they_are_the_clients(port
 def test_what_is_recorded_by_other_means_is_counted_apart(port: int) -> None:
     with Guard(forbids=False) as guard:
         own = guard.connections.copy()
-        with binding(aside, own):
+        with binding(other_counter, own):
             connect(port)
     assert (guard.connections.total(), own.total()) == (0, 1)
 

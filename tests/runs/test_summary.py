@@ -111,7 +111,7 @@ def test_caveats_of_scores_are_summed_up_and_may_count_as_a_failure(retry: bool,
     assert {name: str(caveat) for name, caveat in state.caveats().items()} == {"j": text}
     assert state.remaining() == list(state.spec.keys[1:] if retry else ())
     assert state.exit_code("finished") == code
-    assert state.excesses() == (["judge j: 3 of 16 pages were not read"] if code else [])
+    assert state.excess_failures() == (["judge j: 3 of 16 pages were not read"] if code else [])
 
 
 @pytest.mark.parametrize("rule", ["worst", "exclude"])

@@ -87,7 +87,7 @@ class Collected:
         return wanted(self.situation.task, self.fields, called)
 
     @cached_property
-    def concerns(self) -> bool:
+    def applies(self) -> bool:
         """Whether the task asks something about a collection that the request shows."""
         return asks(self.situation.task) and bool(self.wanted.values or self.wanted.groups or self.calls)
 
@@ -102,11 +102,11 @@ class Collected:
     # numbers
 
     @cached_property
-    def counted(self) -> str:
+    def counts_text(self) -> str:
         """The numbers that the task asks for, with their values ("Peru: 3, Chile: 2"), or a single number; "" if no
         table has them or part of the question needs texts."""
         want = self.wanted
-        if not want.counts or want.sum or want.textual or not self.concerns:
+        if not want.counts or want.sum or want.textual or not self.applies:
             return ""
         told = (self._numbers(table) for table in reversed([*self._tables()]) if self._fits(table))
         return next(filter(None, told), "")
@@ -171,7 +171,7 @@ class Collected:
         return Material(self._read).find(ask, _MOST * len(self._read))
 
     @cached_property
-    def meeting(self) -> list[Evidence]:
+    def matches(self) -> list[Evidence]:
         """The sentence of each source that meets the condition; one with a negation counts only if the condition has
         one too. Without a condition, the first sentence of each source."""
         if not self.wanted.textual:
@@ -179,7 +179,7 @@ class Collected:
         denied, best = _DENIED.search(self.wanted.condition) is not None, dict[str, Evidence]()
         for hit in self._hits:
             enough = _ENOUGH / 2 if hit.source.title and hit.source.title in hit.sentence.text else _ENOUGH
-            if hit.own >= enough and denied == (_DENIED.search(hit.sentence.text) is not None):
+            if hit.own_share >= enough and denied == (_DENIED.search(hit.sentence.text) is not None):
                 best.setdefault(hit.source.name, hit.evidence)
         return [best[source.name] for source in self._read if source.name in best]
 

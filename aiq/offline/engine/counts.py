@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.fields import phrase
 from aiq.offline.engine.lexicon import stem
 
 Rows = tuple[tuple[str, float], ...]
@@ -49,7 +49,7 @@ _MOST_WORDS = 4
 
 def head(field: str) -> str:
     """The stem of the last word of a field: an `event_theme` is a theme."""
-    return stem((spoken(field).split() or [""])[-1])
+    return stem((phrase(field).split() or [""])[-1])
 
 
 # JSON

@@ -18,14 +18,14 @@ from langchain_core.utils.json_schema import dereference_refs
 from aiq.offline.engine import lexicon
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.answer import Answer
-from aiq.offline.engine.fields import asks, kind_of, meanings, spoken
+from aiq.offline.engine.fields import asks, kind_of, meanings, phrase
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.plan import Choose, Plan
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation
-from aiq.offline.engine.schema import Schema, as_schema, fits, forms, from_prose, scaled, shaped, stated_options
+from aiq.offline.engine.schema import Schema, as_schema, convert, fits, forms, from_prose, scaled, stated_options
 from aiq.offline.engine.text import contains_name, sentences, stems, words
 from aiq.offline.engine.things import Referents
 from aiq.offline.engine.weigh import CITE, Referent, Weighing
@@ -57,7 +57,7 @@ class Unsupported(Exception):
 
 
 def _counts(name: str) -> bool:
-    return _COUNT.search(spoken(name)) is not None
+    return _COUNT.search(phrase(name)) is not None
 
 
 def _wants_ids(name: str, part: Schema) -> bool:
@@ -140,10 +140,10 @@ class _Filler:
     def _beside(self, name: str, part: Schema, out: Mapping[str, Any]) -> list[Any]:
         """The value of a field, in a list, if fields filled before it determine it: a count of what another one lists,
         or of sources; null if it belongs to an option not chosen ("meta_reply" with "meta"). Otherwise empty."""
-        said = spoken(name)
+        said = phrase(name)
         if _counts(name):
             lists = [
-                v for k, v in out.items() if isinstance(v, list) and (stems(spoken(k)) & stems(said) or "limit" in said)
+                v for k, v in out.items() if isinstance(v, list) and (stems(phrase(k)) & stems(said) or "limit" in said)
             ]
             return [*map(len, lists)] or ([len(self.w.sources)] if kind_of(name) == "source" else [])
         belongs = self.offered & set(said.split())
@@ -190,7 +190,7 @@ class _Filler:
         """What the prompt states; else an option, a position in a list, a measure or a text. A field is described by
         its description, its value in the prompt's example, or the sentence that mentions it."""
         kind = form["type"]
-        word = rf"\b{re.escape(spoken(name) or '-')}\b"
+        word = rf"\b{re.escape(phrase(name) or '-')}\b"
         told = (s for s in sentences(self.prompt) if re.search(word, s.split("{")[0], re.I) and not kind_of(name))
         about = str(form.get("description") or self.shown.get(name, {}).get("description") or next(told, ""))
         worded = stated_options(f"{form.get('pattern', '')} {about}") if kind == "string" else []
@@ -198,12 +198,12 @@ class _Filler:
         self.offered |= set(map(str, options))
         stated = self._stated(name, thing)
         if stated is not None:
-            return {str(o).lower(): o for o in options}.get(stated.lower()) if options else shaped(stated, form)
+            return {str(o).lower(): o for o in options}.get(stated.lower()) if options else convert(stated, form)
         if kind == "integer" and thing.text and kind_of(name) in {*_PLACES, thing.kind}:
             names = [source.name for source in self.w.sources]
             known = thing.source is not None and thing.source.name in names
             return names.index(thing.source.name) + 1 if thing.source and known else thing.number
-        means = (spoken(name).replace("score", ""), about.split(".")[0], name)
+        means = (phrase(name).replace("score", ""), about.split(".")[0], name)
         measured = self.w.measure(means, thing) if options or kind != "string" else None
         if options:
             return self._chosen(options, about, measured, thing)
@@ -212,7 +212,7 @@ class _Filler:
         if (_counts(name) and not self.w.given) or (kind != "string" and kind_of(name) not in _READ):
             return None
         words = (self._text if kind == "string" else self._read)(form, name, about, thing)
-        return shaped(words, form) if words else None
+        return convert(words, form) if words else None
 
     def _chosen(self, options: Sequence[Any], about: str, measured: float | None, thing: Referent) -> Any:
         """The option that weighs most, if anything supports it; a sentence that lists the options supports none."""
@@ -220,7 +220,7 @@ class _Filler:
         if not thing.text and (action := self.plan.action(list(map(str, options)))):
             return action
         told = [thing.text] if thing.text else [w.task, w.draft, *(s.text for s in w.sources[:5])]
-        named = [stems(spoken(str(option))) for option in options]
+        named = [stems(phrase(str(option))) for option in options]
         has = [said for text in told for said in map(stems, sentences(text)) if sum(n <= said for n in named) < 2]
         weights = [self._weight(str(option), about, measured, thing, frozenset().union(*has)) for option in options]
         best = options[weights.index(max(weights))]
@@ -230,10 +230,10 @@ class _Filler:
         """What the prompt's own record of the thing has under the name; or what "name: value" or "name is value" gives
         in the text to be repaired or read."""
         for key, value in thing.record.items():
-            if spoken(key) == spoken(name):
+            if phrase(key) == phrase(name):
                 return str(value)
         texts = [self.w.draft, *(s.text for s in self.w.sources[:3] if not s.key)] if not thing.text else []
-        label = re.escape(spoken(name) or "\0").replace(r"\ ", r"[\s_-]?")
+        label = re.escape(phrase(name) or "\0").replace(r"\ ", r"[\s_-]?")
         line = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*"
         line += r"(?=$|[\n\"}]|[,;](?!\d))"
         line += rf"|\b{label} (?:is|was|are|were) ([^\n]+?)(?=[.,;!?](?:\s|$)|$)"
@@ -246,7 +246,7 @@ class _Filler:
         request `has` (0.4 to 0.9); 0.4 for "none of these"; 0.3 for any other."""
         w = self.w
         grade = (*meanings(option, "grades"), "")[0]
-        if thing.kind in spoken(option).split():
+        if thing.kind in phrase(option).split():
             return 1.0
         if measured is not None and grade in _GRADES:
             return 1 - abs(measured - _GRADES[grade])
@@ -255,7 +255,7 @@ class _Filler:
         value = w.measure((option, told.split(".")[0]), thing)
         if value is not None:
             return value
-        hits = 3 * len(stems(spoken(option)) & has) + len(stems(told) & has)
+        hits = 3 * len(stems(phrase(option)) & has) + len(stems(told) & has)
         return min(0.9, 0.4 + 0.1 * hits) if hits or grade == "other" else _NONE_FITS
 
     def _text(self, form: Schema, name: str, about: str, thing: Referent) -> str | None:
@@ -286,7 +286,7 @@ class _Filler:
         else:
             counted, chinese = form["type"] in ("integer", "number"), w.situation.language == "zh"
             subject = thing.text or (w.theme if w.given else w.subject)
-            asked = [q for s in (spoken(name), about) if s for q in asks(s, subject, counted=counted, chinese=chinese)]
+            asked = [q for s in (phrase(name), about) if s for q in asks(s, subject, counted=counted, chinese=chinese)]
         for question in asked:
             found = w.reads(question, [] if w.sources else w.given)
             if self._speaks(found, name, question, thing):
@@ -305,7 +305,7 @@ class _Filler:
             return False
         ask = parse(question)
         unit = ask.units and any(re.search(ask.units, quantity.unit) for quantity in numbers(found.value))
-        head = [stem(word) for word in words(spoken(name)) if lexicon.kind_of(word) != "time"][-1:]
+        head = [stem(word) for word in words(phrase(name)) if lexicon.kind_of(word) != "time"][-1:]
         told = analyse(shown)
         speaks = any(root in told.roots or lexicon.groups(root) & told.groups.keys() for root in head)
         return found.confidence >= _LEAST and (bool(unit) or not head or speaks)

@@ -11,7 +11,7 @@ from aiq.offline.engine import dates, material, research
 from aiq.offline.engine.clauses import amounts, clauses
 from aiq.offline.engine.collected import Collected, titled
 from aiq.offline.engine.evidence import Evidence
-from aiq.offline.engine.fields import measure_of, spoken
+from aiq.offline.engine.fields import measure_of, phrase
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.schema import Schema
@@ -57,7 +57,7 @@ class Referents:
             told["clarify"] = w.framed("meant", w.task) if w.vague else ""
             return told | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
         told |= dict.fromkeys((*_ITSELF, thing.kind), thing.text)
-        if self.collected.concerns and thing.source:
+        if self.collected.applies and thing.source:
             told["claim"] = titled(Evidence(thing.text, thing.source, 1.0))
         stated = [thing.text[day.start : day.end] for day in dates.find(thing.text)]
         if thing.source and thing.kind != "entity":
@@ -73,7 +73,7 @@ class Referents:
         if kind == "dependency":
             return [Referent(kind, number=number) for number in w.dependencies(about.number)]
         pool = w.evidence if about.text else w.ranked
-        if about.source and self.collected.concerns:  # a document of a collection states only its own text
+        if about.source and self.collected.applies:  # a document of a collection states only its own text
             pool = [Evidence(about.text, about.source, 1.0)]
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
             "query": lambda: [f'"{n}"' for n in names(w.subject)] if _EXACT.search(name) else self._queries(least),
@@ -83,11 +83,11 @@ class Referents:
             "gap": lambda: w.gaps,
             "keyword": lambda: [] if measure_of(name) else names(w.subject) or parse(w.subject).words,
             "entity": lambda: self._entities(""),
-            "": lambda: self._entities(spoken(name)),
-            "claim": lambda: self._claims(pool) if self.collected.concerns else pool or sentences(w.draft),
+            "": lambda: self._entities(phrase(name)),
+            "claim": lambda: self._claims(pool) if self.collected.applies else pool or sentences(w.draft),
             "date": lambda: [e for e in pool if dates.find(e.sentence)],
             "conflict": lambda: pool if about.text else w.conflicts,
-            "source": lambda: [*pool, *(() if self.collected.concerns else w.evidence)],
+            "source": lambda: [*pool, *(() if self.collected.applies else w.evidence)],
         }
         if given := self.listed(name):
             return [each for each in given if self._is_relevant(each, about)]
@@ -96,7 +96,7 @@ class Referents:
             text, source = (each, None) if isinstance(each, str) else (each.sentence, each.source)
             thing = Referent(kind, text, len(found) + 1, source)
             if self._is_relevant(thing, about):
-                own = source.key if source and (kind == "source" or self.collected.concerns) else ""
+                own = source.key if source and (kind == "source" or self.collected.applies) else ""
                 found.setdefault(own if kind == "source" and own else f"{text} {own}", thing)
         if kind == "section" and about.text and not found:  # what concerns no section in particular concerns all
             return self.of(kind, name, Referent(), least, most)
@@ -120,7 +120,7 @@ class Referents:
     def bounds(self, name: str, form: Schema) -> tuple[int, int]:
         """How many members: by the schema, and by what prompt and user say ("5 to 8 sections", "at most 3 queries")."""
         least, most = form.get("minItems", 0), form.get("maxItems", 0)
-        unit = re.sub(r"(?:ies|s|y)$", "", (spoken(name).split() or ["queries"])[-1])
+        unit = re.sub(r"(?:ies|s|y)$", "", (phrase(name).split() or ["queries"])[-1])
         for clause in clauses(f"{self.w.situation.instructions}\n{self.w.task}\n{self.w.user_text}"):
             for low, high in amounts(clause, unit + r"\w*"):
                 least, most = low or least, min(high or most, most or high or 0)
@@ -129,10 +129,10 @@ class Referents:
     def listed(self, name: str) -> list[Referent]:
         """What the prompt lists under a name, in JSON or numbered: "Sub-questions: [...]" for `sub_questions`; for a
         bare `id`, the records that have one. The text of a record is its longest."""
-        wanted, here = stems(spoken(name)), self.w.situation
+        wanted, here = stems(phrase(name)), self.w.situation
         if name == "id":
             return next((_members(block.text) for block in here.blocks if '"id"' in block.text), [])
-        marked = "\n\n".join(block.text for block in here.blocks if stems(spoken(block.label)) & wanted)
+        marked = "\n\n".join(block.text for block in here.blocks if stems(phrase(block.label)) & wanted)
         headed = (match for match in _HEADED.finditer(here.instructions) if stems(match["head"]) & wanted)
         return _members(marked) or next((_members(match["items"]) for match in headed), [])
 
@@ -152,8 +152,8 @@ class Referents:
         if len(pool) == 1:
             return pool
         if here.wanted.counts and not here.wanted.textual:
-            return [Evidence(here.counted, Source(""), 1.0)] if here.counted else []
-        return here.meeting
+            return [Evidence(here.counts_text, Source(""), 1.0)] if here.counts_text else []
+        return here.matches
 
     def _asked(self, least: int) -> list[str]:
         """A question for each facet, or the task; if more are wanted, first what must be found first, then what is

@@ -97,10 +97,10 @@ def _collected(situation: Situation, orders: Orders) -> str:
     task asks nothing of a collection, or nothing is known."""
     here = Collected(situation, map(understand, situation.request.tools))
     citations = Citations(orders)
-    if here.concerns and here.counted:
-        return _lead(here.counted, situation, orders) + "."
-    told = {e.source.title if e.source.title and not here.wanted.textual else titled(e): e.source for e in here.meeting}
-    listed = here.concerns and here.wanted.members
+    if here.applies and here.counts_text:
+        return _lead(here.counts_text, situation, orders) + "."
+    told = {e.source.title if e.source.title and not here.wanted.textual else titled(e): e.source for e in here.matches}
+    listed = here.applies and here.wanted.members
     lines = [citations.with_marks(said, [source]) for said, source in told.items()] if listed else []
     return citations.complete("\n".join(f"- {line}" for line in lines))
 

@@ -17,13 +17,13 @@ _PARTS = re.compile(r"[,，;；、:：()（）。.]|\b(?:and|of|including|with)\
 class Article(NamedTuple):
     """What a judge finds in an article. `statements`: the values and names that each sentence states.
 
-    `facts`: its pairs of a word and a value or name stated with it; `sense`: how well ordered its words are, less for
-    repetition and for mere numbers, 0 to 1; `structure`: 0 to 1.
+    `facts`: its pairs of a word and a value or name stated with it; `coherence`: how well ordered its words are, less
+    for repetition and for mere numbers, 0 to 1; `structure`: 0 to 1.
     """
 
     statements: Mapping[str, Set[str]]
     facts: Set[tuple[str, str]]
-    sense: float
+    coherence: float
     structure: float
 
 
@@ -84,7 +84,7 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
         "structure": this.structure,
     }
     weights = DIMENSIONS[dimension_of(dimension)]["parts"]
-    return this.sense * float(sum(weight * parts[part] for part, weight in weights.items()))
+    return this.coherence * float(sum(weight * parts[part] for part, weight in weights.items()))
 
 
 def _is_statement(sentence: str, told: Set[str], task: str) -> bool:

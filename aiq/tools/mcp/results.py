@@ -21,7 +21,7 @@ from aiq.citations.links import find_urls
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.tools.blocks import document, harmless, one_line, safe_url, truncate
+from aiq.tools.blocks import document, escape_tags, one_line, safe_url, truncate
 from aiq.tools.deny import DenyList
 
 _WEB: Final = re.compile(r"https?://\S+", re.IGNORECASE)
@@ -63,7 +63,7 @@ class Reading:
         blocks = [block for block in given.content if not (repeated and isinstance(block, TextContent))]
         parts = [text for block in blocks if (text := self._block(block))]
         if data is not None and (repeated or not _says("\n".join(texts), data)):
-            parts.append(harmless(json.dumps(data, ensure_ascii=False)))
+            parts.append(escape_tags(json.dumps(data, ensure_ascii=False)))
         return "\n\n".join(parts)
 
     def _block(self, block: ContentBlock) -> str:
@@ -86,12 +86,12 @@ class Reading:
         if isinstance(data, dict | list):
             allowed = self._allowed(data)
             self._declare(allowed, {})
-            return harmless(text if allowed == data else json.dumps(allowed, ensure_ascii=False))
+            return escape_tags(text if allowed == data else json.dumps(allowed, ensure_ascii=False))
         for paragraph in _PARAGRAPHS.split(text) if self._urls_in_text else ():
             for url in find_urls(paragraph):
                 if not self._denies(url):
                     self._add(url, "", paragraph)
-        return harmless(text)
+        return escape_tags(text)
 
     def _resource(self, uri: str, title: str, text: str, instead: str = "") -> str:
         """A resource as a block, with its title or the last part of its address as the title."""
