@@ -112,6 +112,7 @@ def _sweep(folder: "SweepFolder") -> int:
     print_sweep(sweep, folder)
     if sweep.status == "finished":
         return sweep.exit_code
-    why = _GONE if sweep.status == "running" else sweep.status
-    print(f"aiq: {resume_hint(why, folder.path, '-m ')}", file=sys.stderr)
+    print(
+        f"aiq: {resume_hint(_GONE if sweep.status == 'running' else sweep.status, folder.path, '-m ')}", file=sys.stderr
+    )
     return 130
