@@ -94,8 +94,7 @@ def deck(tmp_path: Path) -> DeckMaker:
         async with open_client(settings, offline_port=None, over=over, replayed=replays) as client:
             session = make_session(
                 models=RunModels(settings, client),
-                web=web
-                and LiveWeb(configured(WebSettings, **pages), over=over),  # only if needed: it loads certificates
+                web=web and LiveWeb(configured(WebSettings, **pages), over=over),  # loads certificates
                 tools=Toolbox(recorder.tool(tool) for tool in tools),
                 limits=limits or configured(Limits),
                 decide=recorder.decide,

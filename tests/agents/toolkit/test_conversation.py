@@ -56,7 +56,7 @@ async def threads(saver: Any) -> list[str]:
     return sorted({item.config["configurable"]["thread_id"] async for item in saver.alist(None)})
 
 
-async def held(saver: Any) -> list[tuple[str, str]]:
+async def stored_messages(saver: Any) -> list[tuple[str, str]]:
     """The (type, text) of each message in the thread `t`, as another process would read them."""
     state = await agent()._threads.graph(saver).aget_state(config())
     assert state.next == ()
@@ -211,7 +211,7 @@ async def test_a_thread_holds_what_its_user_saw(saver: Any, question: str, route
         report = await bench.ask(agent(), question, thread_id="t")
     assert report.route == route
     assert MADE_UP not in report.text
-    assert await held(saver) == [("human", question), ("ai", report.text)]
+    assert await stored_messages(saver) == [("human", question), ("ai", report.text)]
 
 
 @pytest.mark.parametrize(("question", "comes_back"), [(TASK, True), ("Lost?", False)])
@@ -230,7 +230,7 @@ async def test_an_interrupted_turn_holds_its_question_once_and_the_answer_shown_
     assert MADE_UP not in report.text
     if not comes_back:
         assert (fenced(bench.endpoint.of(CLASSIFIER)[1], "conversation") or "") == ""
-    assert await held(saver) == [("human", question), ("ai", report.text)]
+    assert await stored_messages(saver) == [("human", question), ("ai", report.text)]
 
 
 async def test_a_failed_question_stays_unanswered_in_its_thread(saver: Any) -> None:
@@ -239,7 +239,7 @@ async def test_a_failed_question_stays_unanswered_in_its_thread(saver: Any) -> N
         with pytest.raises(AgentError, match="empty"):
             await bench.ask(made, "Blank?", thread_id="t")
         report = await bench.ask(made, "Who?", thread_id="t")
-    assert await held(saver) == [("human", "Blank?"), ("human", "Who?"), ("ai", report.text)]
+    assert await stored_messages(saver) == [("human", "Blank?"), ("human", "Who?"), ("ai", report.text)]
 
 
 # An interrupted turn: a killed process leaves the same thread as an error does.
@@ -274,7 +274,7 @@ async def test_an_interrupted_turn_resumes_at_its_stage(
         assert await bench.resume(made, "t") is None
     assert bench.endpoint.requests[0].role == again
     assert report.route == ("deep" if text == TASK else "shallow")
-    assert await held(saver) == [("human", text), ("ai", report.text)]
+    assert await stored_messages(saver) == [("human", text), ("ai", report.text)]
 
 
 @IN_A_FILE
@@ -326,7 +326,7 @@ async def test_another_agent_can_continue_a_thread(saver: Any) -> None:
         taken = await asyncio.wait_for(bench.resume(alone, "t"), 30)
         back = await asyncio.wait_for(bench.ask(made, TASK, thread_id="t", user=ApprovingUser()), 30)
     assert (taken.route, back.route) == ("shallow", "deep")
-    assert await held(saver) == [("human", TASK), ("ai", taken.text), ("human", TASK), ("ai", back.text)]
+    assert await stored_messages(saver) == [("human", TASK), ("ai", taken.text), ("human", TASK), ("ai", back.text)]
 
 
 async def test_an_agent_without_threads_is_given_the_answered_turns(saver: Any) -> None:
