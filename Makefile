@@ -13,7 +13,7 @@ run: ## run the deep researcher on the embedded Deep Research Bench (offline)
 test: ## everything that CI checks: lint, size, strict types, all tests
 	scripts/test
 
-fast: ## the tests of single parts, which take about a minute together
+fast: ## tests of single parts only, about a minute
 	$(PYTEST) -m "not slow and not timing" tests
 
 lint: ## format, lint, import rules, size budget
@@ -25,10 +25,10 @@ lint: ## format, lint, import rules, size budget
 types: ## mypy, strict, on aiq, benchmarks, scripts and tests
 	$(BIN)/mypy
 
-whole: ## runs of minutes that `make test` makes smaller
+whole: ## runs that take minutes, of which `make test` does smaller ones
 	$(PYTEST) -m "whole and not timing" tests
 
-extras: ## tests of the extras inspect, mlflow, optuna, otel, ray and wandb, each in an environment of its own
+extras: ## tests of the extras inspect, mlflow, optuna, otel, ray and wandb, each in its own environment
 	scripts/extras
 
 coverage: ## branch coverage of all tests, by package
@@ -36,25 +36,25 @@ coverage: ## branch coverage of all tests, by package
 	@for package in aiq/*/__init__.py; do folder=$${package%/*}; \
 		printf '%-18s %3s %%\n' $$folder "$$($(BIN)/coverage report --include="$$folder/*" --format=total)"; done
 
-fuzz: ## generated reports on the citation code (scripts/fuzz N --seed S for more)
+fuzz: ## fuzz the citation code with generated reports (scripts/fuzz N --seed S for more)
 	scripts/fuzz
 
 size: ## files, lines and tokens by package, against the budget in pyproject.toml
 	$(BIN)/python scripts/size.py
 
-format: ## format the code and mend what lint can mend
+format: ## format the code and apply lint fixes
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-lock: ## compile the hashed locks anew (needs uv)
+lock: ## recompile the hashed locks (needs uv)
 	uv pip compile pyproject.toml $(LOCK) -o requirements/run.lock
 	uv pip compile pyproject.toml --extra test --extra postgres -c requirements/run.lock $(LOCK) -o requirements/test.lock
 	echo uv | uv pip compile - $(LOCK) -o requirements/installer.lock
 
-world: ## generate the closed world and the mini datasets anew
+world: ## regenerate the closed world and the mini datasets
 	$(BIN)/python -m benchmarks.closed_world --out benchmarks
 
-settings: ## write the settings tables of docs/ anew
+settings: ## regenerate the settings tables in docs/
 	$(BIN)/python scripts/settings_tables.py
 
-graphs: ## draw the diagrams of docs/reference/graphs.md anew
+graphs: ## redraw the diagrams in docs/reference/graphs.md
 	$(BIN)/aiq graphs --out docs/reference/graphs.md

@@ -1,4 +1,4 @@
-"""Cases as data: JSONL files beside the tests, whose rows say by `of` which group they belong to."""
+"""Test cases as data: JSONL files beside the tests, each row naming its group in `of`."""
 
 import json
 from collections.abc import Callable
@@ -19,9 +19,9 @@ def group(module: str, name: str) -> list[dict[str, Any]]:
 
 
 def table(module: str) -> Callable[[str], pytest.MarkDecorator]:
-    """`each = table(__file__)`: below `@each(name)` a test runs with every row of that group.
+    """`each = table(__file__)`: decorated with `@each(name)`, a test runs once for every row of that group.
 
-    `is` (optional) names the case; what else a row holds are the test's arguments.
+    `is` (optional) is the id of the case; the other keys of a row are the test's arguments.
     """
 
     def each(name: str) -> pytest.MarkDecorator:

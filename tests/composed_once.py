@@ -1,4 +1,4 @@
-"""Hydra in tests: what it has composed of the same files is not composed again."""
+"""Caching Hydra in tests: nothing is composed twice from the same files."""
 
 import pickle
 from collections.abc import Callable
@@ -22,27 +22,27 @@ from aiq.experiment.choices import config_folders
 _KNOWN: dict[tuple[Any, ...], bytes] = {}
 
 
-def once(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+def cached(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
     if key not in _KNOWN:
         _KNOWN[key] = pickle.dumps(make())
     return pickle.loads(_KNOWN[key])
 
 
 def compose_once(patch: pytest.MonkeyPatch) -> None:
-    """Hydra composes anew only what it has not composed of the same files: most of what a small run costs.
+    """Make Hydra compose each config only once from the same files: composing is most of what a small run costs.
 
-    A file that was read serves other choices of options, and chosen options other values. Whoever gets what was
-    composed changes it, and so gets a copy.
+    A file once read serves other choices of options, and the chosen options serve other values. Callers change what
+    they get, so each gets a copy.
     """
 
     def files() -> tuple[Any, ...]:
-        """What is in the folders that did not come with aiq."""
+        """Names and contents of the config files outside aiq itself."""
         others = [(folder, file) for folder in config_folders()[1:] for file in sorted(folder.rglob("*.yaml"))]
         return tuple((str(file.relative_to(folder)), file.read_bytes()) for folder, file in others)
 
     def load(self: ConfigLoaderImpl, config_name: str, overrides: list[str], **how: Any) -> Any:
         given = [text for text in overrides if not text.startswith("hydra.searchpath=")]
-        return once((config_name, *given, files()), lambda: whole(self, config_name, overrides, **how))
+        return cached((config_name, *given, files()), lambda: real_load(self, config_name, overrides, **how))
 
     def load_config(self: ConfigRepository, config_path: str) -> Any:
         source = self._find_object_source(config_path, ObjectType.CONFIG)
@@ -50,7 +50,7 @@ def compose_once(patch: pytest.MonkeyPatch) -> None:
             return None
         file = Path(source.path, f"{config_path}.yaml")
         content = file.read_bytes() if file.is_file() else source.path
-        return once((config_path, content), lambda: read(self, config_path))
+        return cached((config_path, content), lambda: real_load_config(self, config_path))
 
     def create_defaults_list(repo: Any, config_name: str, overrides_list: list[Override], **how: Any) -> DefaultsList:
         chosen: list[Override] = []
@@ -59,20 +59,20 @@ def compose_once(patch: pytest.MonkeyPatch) -> None:
             option = repo.group_exists(one.key_or_group) and not isinstance(one.value(), dict)
             (chosen if option else values).append(one)
         key = config_name, *(one.input_line for one in chosen), str(how), files()
-        found: DefaultsList = once(key, lambda: choose(repo, config_name, chosen, **how))
+        found: DefaultsList = cached(key, lambda: real_defaults_list(repo, config_name, chosen, **how))
         found.config_overrides = values
         return found
 
     def compose(self: ConfigLoaderImpl, defaults: list[ResultDefault], repo: Any) -> Any:
-        return once((str(defaults), files()), lambda: put_together(self, defaults, repo))
+        return cached((str(defaults), files()), lambda: real_compose(self, defaults, repo))
 
     def parse_rule(self: OverridesParser, text: str, rule: str) -> Any:
-        return once((rule, text), lambda: parse(self, text, rule))
+        return cached((rule, text), lambda: real_parse(self, text, rule))
 
-    parse, functions = OverridesParser.parse_rule, overrides_parser.create_functions()
-    read, choose = ConfigRepository.load_config, defaults_list.create_defaults_list
-    put_together, whole = ConfigLoaderImpl._compose_config_from_defaults_list, ConfigLoaderImpl.load_configuration
-    patch.setattr(ConfigStore, "__deepcopy__", lambda self, _: self, raising=False)  # one for all, and not changed
+    real_parse, functions = OverridesParser.parse_rule, overrides_parser.create_functions()
+    real_load_config, real_defaults_list = ConfigRepository.load_config, defaults_list.create_defaults_list
+    real_compose, real_load = ConfigLoaderImpl._compose_config_from_defaults_list, ConfigLoaderImpl.load_configuration
+    patch.setattr(ConfigStore, "__deepcopy__", lambda self, _: self, raising=False)  # shared, since nobody changes it
     patch.setattr(overrides_parser, "create_functions", lambda: functions)
     patch.setattr(OverridesParser, "parse_rule", parse_rule)
     patch.setattr(ConfigLoaderImpl, "load_configuration", load)

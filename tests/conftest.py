@@ -1,4 +1,4 @@
-"""What all tests share: the socket guard, the folder of real benchmark data, and generated cases without a clock."""
+"""What all tests share: the socket guard, one offline stack, the browser, real benchmark data, and no deadlines."""
 
 import gc
 import ipaddress
@@ -26,24 +26,24 @@ from tests.forked import STACK
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 BUSY_MS = 60_000
-"""Milliseconds that anything in a browser may take: a busy machine fails no test."""
+"""Milliseconds that anything in a browser may take: long, so that no test fails on a busy machine."""
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""What draws pages, the cheapest first: without windows it takes half the processor time."""
+"""Browsers to try, the cheapest first: headless Chromium takes half the processor time."""
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")  # a busy machine fails no test
+settings.load_profile("untimed")  # so that no test fails on a busy machine
 
 
 _PARTS = {"citations", "core", "datasets", "judges", "llm", "offline", "runs", "stats", "tools"}
-"""Folders whose tests are of one part of aiq; all others do whole runs, or have an agent do research."""
+"""Folders whose tests exercise a single part of aiq; the others do whole runs or let an agent do research."""
 _SLOW_FIXTURES = {"offline_port", "shared_data", "world_port"}
-"""They start processes, or bring real reports by the hundred."""
+"""Fixtures that start processes or load hundreds of real reports."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make fast` leaves out: tests of more than one part, with such a fixture, or over generated cases.
+    """Mark what `make fast` leaves out: tests of several parts, with slow fixtures, or over generated cases.
 
-    These run first: at the end each of several workers would wait for another's last one.
+    They run first: at the end, one of them would keep the other workers waiting.
     """
     for item in items:
         generated = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup() -> None:
-    """Tables are as wide as their contents: readline leaves the terminal's width to all that follows."""
+    """Unset COLUMNS, which readline sets to the terminal's width: tables must be as wide as their contents."""
     os.environ.pop("COLUMNS", None)
 
 
@@ -75,12 +75,12 @@ def loopback_only() -> Iterator[None]:
 
 
 _WHOLE_PROMPTS = ("--context-tokens", str(CONTEXT_TOKENS))
-"""The options of the stack that nearly all runs use."""
+"""The options of the offline stack that nearly all runs use."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Workers use one stack, which their controller starts: that takes seconds of computing, and so does its warmth."""
+    """The controller starts one stack for all workers: starting it and warming it up takes seconds of computing."""
     if not hasattr(node.config, "one_stack"):
         running = port_of_stack(page_files(None, [])[0], *_WHOLE_PROMPTS)
         node.config.one_stack = next(running)
@@ -90,10 +90,10 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_stack(pytestconfig: pytest.Config) -> Iterator[Callable[..., int]]:
-    """The port of an offline stack of the shipped world by its options, which all runs of this process share.
+    """A function from options to the port of an offline stack over the shipped world, shared by this process's runs.
 
-    Its answers depend on requests alone, its faults on their seed too. Runs over other pages start their own, and so do
-    runs in processes of their own, if STACK names none to them.
+    Its answers depend only on the requests, its faults also on their seed. Runs over other pages start their own
+    stack, and so do runs in child processes unless STACK names one.
     """
     given = getattr(pytestconfig, "workerinput", {})
     shared: dict[tuple[str, ...], tuple[Iterator[int], int]] = {}
@@ -124,8 +124,8 @@ def one_stack(pytestconfig: pytest.Config) -> Iterator[Callable[..., int]]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """From the start, since tests are composed for while they are collected, too."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore Ctrl-C
+    """Cache composing from the start, because configs are composed during collection, too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell makes its background jobs ignore Ctrl-C
     gc.set_threshold(STARTUP_THRESHOLD)
     patch = pytest.MonkeyPatch()
     compose_once(patch)
@@ -133,12 +133,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there before the first test stays to the end: to look for garbage in it took a fifth of all tests."""
+    """Exempt what exists before the first test from garbage collection, which took a fifth of the time of all tests."""
     gc.freeze()
 
 
 def port_of_stack(pages: Path, *options: str) -> Iterator[int]:
-    """The port of an offline stack with these options, a process that ends with the generator."""
+    """Start an offline stack with these options and yield its port; the process ends with the generator."""
     command = [sys.executable, "-m", "aiq.offline", "--pages", str(pages), *options]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
@@ -155,13 +155,13 @@ def world_port(one_stack: Callable[..., int]) -> int:
 
 @pytest.fixture
 def children_share_a_stack(world_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes of `tests.forked` use the stack of this one, which takes them seconds to start."""
+    """Let processes of `tests.forked` use this process's stack: starting their own would take seconds."""
     monkeypatch.setenv(STACK, str(world_port))
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The browser of this machine, driven by Playwright, beside whose loop no test of the module can run its own."""
+    """This machine's browser, driven by Playwright, whose event loop keeps the module's tests from running theirs."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
@@ -175,7 +175,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def window(chromium: Any) -> Any:
-    """What pages are opened in."""
+    """The browser context that pages are opened in."""
     context = chromium.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
     context.set_default_timeout(BUSY_MS)
     return context
@@ -191,7 +191,7 @@ def shared_data() -> Path:
 
 
 def blocks(page: str, languages: Sequence[str]) -> Iterator[str]:
-    """The code blocks of a Markdown page in these languages; an indented block has the language ``."""
+    """The code blocks of a Markdown page in these languages; the language of an indented block is the empty string."""
     for fence in re.finditer(r"^```(\w*)\n(.*?)^```$|^((?: {4}.*\n)+)", page, re.DOTALL | re.MULTILINE):
         language, fenced, indented = fence.groups()
         if (language or "") in languages:

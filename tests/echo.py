@@ -1,4 +1,4 @@
-"""A model endpoint for tests that repeats what it is asked, and counts it."""
+"""A model endpoint for tests that repeats what it is asked and keeps a list of it."""
 
 import json
 import threading
@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Endpoint(ThreadingHTTPServer):
-    """A model that repeats the question, and the key that it was sent, on whichever path."""
+    """A model that repeats the question and the key it was sent, on any path."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -16,7 +16,7 @@ class Endpoint(ThreadingHTTPServer):
         self.base_url = f"http://127.0.0.1:{self.server_port}/v1"
 
     def new(self) -> list[str]:
-        """The questions since the last call of this."""
+        """The questions since the last call, sorted."""
         asked, self.asked = sorted(self.asked), []
         return asked
 
@@ -46,7 +46,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running() -> Iterator[Endpoint]:
-    """One that answers from a thread of its own, so that child processes can ask it too."""
+    """Run an endpoint in its own thread, so that child processes can ask it too."""
     with Endpoint() as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server

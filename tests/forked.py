@@ -1,7 +1,7 @@
-"""Processes of their own that import nothing anew: forked from one that has loaded the program and done nothing else.
+"""Child processes that import nothing again: forked from one that has loaded the program and done nothing else.
 
-Each has its own arguments, folder, environment, streams and exit code, and is interrupted or killed like any other. To
-start Python and load the program costs three seconds of computing every time.
+Each has its own arguments, folder, environment, streams and exit code, and can be interrupted or killed like any
+other. Starting Python and loading the program would take three seconds of computing every time.
 """
 
 import atexit
@@ -27,13 +27,13 @@ LOADED: Final = (
     "aiq.serve.server", "aiq.tools.mcp.client", "mcp.server.lowlevel",
 )  # fmt: skip
 STACK: Final = "AIQ_TESTS_STACK"
-"""The environment variable with the port of an offline stack, which such a process then uses instead of its own."""
+"""The environment variable with the port of an offline stack that a forked process uses instead of its own."""
 _FORKS: Final = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload([*LOADED])
 
 
 class Forked:
-    """`python -m MODULE ARGUMENTS`, which reads `stdin`; or all its streams are the terminal with this descriptor."""
+    """`python -m MODULE ARGUMENTS` with `stdin` as input, or with all streams on the terminal of this descriptor."""
 
     def __init__(self, *command: str, stdin: str = "", terminal: int | None = None, cwd: Path | None = None) -> None:
         self._streams: list[IO[Any]] = [TemporaryFile("w+b") for _ in range(3)]  # noqa: SIM115
@@ -47,7 +47,7 @@ class Forked:
 
     @property
     def out(self) -> str:
-        """What it has printed so far."""
+        """What the process has printed so far."""
         return self._said(1)
 
     @property
@@ -56,7 +56,7 @@ class Forked:
 
     @property
     def returncode(self) -> int | None:
-        """As of `subprocess.Popen`; None while it runs."""
+        """As in `subprocess.Popen`: None while the process runs."""
         return self._process.exitcode
 
     def send_signal(self, number: int) -> None:
@@ -66,14 +66,14 @@ class Forked:
         self._process.kill()
 
     def wait(self, timeout: float | None = None) -> int:
-        """The exit code. Raises subprocess.TimeoutExpired."""
+        """Return the exit code. Raises subprocess.TimeoutExpired."""
         self._process.join(timeout)
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
         return self._process.exitcode
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """What it printed until its end. Raises subprocess.TimeoutExpired."""
+        """Wait for the end and return what was printed. Raises subprocess.TimeoutExpired."""
         self.wait(timeout)
         return self.out, self.err
 
@@ -93,7 +93,7 @@ class Forked:
 
 
 class _Start:
-    """A call with streams: their descriptors can be copied only while the process is being started."""
+    """A call with stream descriptors, which can be copied only while the process is being started."""
 
     def __init__(self, call: Callable[..., None], numbers: list[Any]) -> None:
         self._call, self._numbers = call, numbers
@@ -106,7 +106,7 @@ class _Start:
 
 
 def _run(numbers: list[int], command: tuple[str, ...], folder: str, environment: Mapping[str, str]) -> None:
-    """As `python -m` would, in the process that was forked."""
+    """Do what `python -m` would, inside the forked process."""
     for target, number in enumerate(numbers):
         os.dup2(number, target)
         os.close(number)
@@ -120,7 +120,7 @@ def _run(numbers: list[int], command: tuple[str, ...], folder: str, environment:
     module, *sys.argv[1:] = command
     sys.path.insert(0, folder)
     loaded = module if not hasattr(sys.modules.get(module), "__path__") else f"{module}.__main__"
-    sys.modules.pop(loaded, None)  # it is to be run as __main__, as for the first time
+    sys.modules.pop(loaded, None)  # run it as __main__, as if for the first time
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     finally:

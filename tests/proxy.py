@@ -1,4 +1,4 @@
-"""A proxy before the offline model that drops our headers, and counts what it forwards."""
+"""A proxy in front of the offline model that drops our headers and lists what it forwards."""
 
 import threading
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from urllib.request import Request, urlopen
 
 
 class Proxy(ThreadingHTTPServer):
-    """Before a stack at this port of this machine."""
+    """A proxy in front of the stack at this local port."""
 
     def __init__(self, port: int) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

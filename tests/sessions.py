@@ -1,4 +1,4 @@
-"""A session for tests: the world of one attempt, of which a test gives the parts that it needs."""
+"""A session for tests, of which each test gives only the parts it needs."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +15,7 @@ NOW = datetime(2026, 11, 1, 9, tzinfo=UTC)
 
 
 def make_session(**given: Any) -> Session:
-    """A session with the fields that are given; else no model, tool or web, shipped settings, an approving user."""
+    """A session with the given fields; by default no models, tools or web, shipped settings and an approving user."""
     fields: dict[str, Any] = {
         "key": SampleKey("s1", 1),
         "run_seed": 7,

@@ -1,4 +1,4 @@
-"""Settings for tests: those that aiq ships, with changes; so no test states a default."""
+"""Settings for tests: the shipped ones with changes, so that no test repeats a default."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,9 +18,9 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def configured(kind: type[T], /, **changes: Any) -> T:
-    """An instance as shipped config has it, with changes; a mapping changes single settings of a section.
+    """An instance with the shipped values and these changes; a mapping changes single settings of a section.
 
-    What the base of a group leaves open (`llm.model`) must be given. A dataset gets the settings of its class, too.
+    What the base of a group leaves open (`llm.model`) must be given. A dataset also gets the settings of its class.
     """
     values = dict(_of_class(kind))
     if kind is DatasetSettings:
@@ -29,7 +29,7 @@ def configured(kind: type[T], /, **changes: Any) -> T:
 
 
 def against_offline(**changes: Any) -> RunSettings:
-    """A whole run's settings, all of whose endpoints are the offline stack's."""
+    """The settings of a whole run whose endpoints are all in the offline stack."""
     values = {
         "name": "test",
         "agent": {"target": "a:B"},
@@ -44,7 +44,7 @@ def against_offline(**changes: Any) -> RunSettings:
 def _of_target(target: str) -> Mapping[str, Any]:
     try:
         return _of_class(load(target, "dataset").Settings)
-    except ConfigError:  # a test is about a class that there is not
+    except ConfigError:  # the test is about a class that does not exist
         return {}
 
 
@@ -58,7 +58,7 @@ def _changed(kind: type[BaseModel], values: Mapping[str, Any], changes: Mapping[
 
 
 def _of_class(kind: type[BaseModel]) -> Mapping[str, Any]:
-    """The shipped settings of a class; of one that others inherit from, those of the first of these."""
+    """The shipped settings of a class; for a base class, those of its first subclass that has any."""
     known = places()
     file, *path = known.get(kind) or next((place for other, place in known.items() if issubclass(other, kind)), [""])
     found: Mapping[str, Any] = reduce(lambda values, name: values.get(name, {}), path, _composed(file) if file else {})
@@ -67,7 +67,7 @@ def _of_class(kind: type[BaseModel]) -> Mapping[str, Any]:
 
 @cache
 def _composed(file: str) -> Mapping[str, Any]:
-    """The config of a file; of the whole run with what all options of a group have, in the place of the chosen one."""
+    """The config of a file; in that of a whole run, groups hold what all their options share, not the chosen option."""
     config = config_of_options([], file)
     if file == "config":
         config |= {name: config_of_options([], f"{name}/_base")[name] for name in ("llm", "search", "web", "dataset")}
@@ -77,7 +77,7 @@ def _composed(file: str) -> Mapping[str, Any]:
 
 @cache
 def places() -> Mapping[type[BaseModel], tuple[str, ...]]:
-    """Where the settings of each class stand: the config file that names the plugin, and the names below it."""
+    """Where the settings of each class are: the config file that names the plugin, and the path of keys inside it."""
     found: dict[type[BaseModel], tuple[str, ...]] = {}
     for kind, place in [*_sections(RunSettings, "config"), *_plugins()]:
         found.setdefault(kind, place)

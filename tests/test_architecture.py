@@ -1,4 +1,4 @@
-"""The rules of pyproject.toml on imports hold, and light commands stay light."""
+"""The import rules in pyproject.toml hold, and light commands stay light."""
 
 import subprocess
 import sys
@@ -10,8 +10,8 @@ from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_imports_keep_the_contracts() -> None:
-    """`make lint` says the same and draws the chains."""
+def test_imports_obey_the_contracts() -> None:
+    """`make lint` checks the same and shows the import chains."""
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == EXIT_STATUS_SUCCESS
 
 

@@ -1,4 +1,4 @@
-"""The committed recordings replay without a network to their baselines and pass the gate; the files for CI verify."""
+"""The committed recordings replay offline, match their baselines and pass the gate; the CI examples use them."""
 
 import shlex
 import socket
@@ -18,7 +18,7 @@ MOST_BYTES = 3 * 2**20
 
 
 def files() -> dict[str, tuple[int, int]]:
-    """Size and time of each."""
+    """Size and modification time of each recording."""
     paths = (path for path in RECORDINGS.rglob("*") if path.is_file())
     return {str(path.relative_to(RECORDINGS)): (path.stat().st_size, path.stat().st_mtime_ns) for path in paths}
 
@@ -27,7 +27,7 @@ def files() -> dict[str, tuple[int, int]]:
     "names",
     [["smollm2"], pytest.param(["shallow_freshqa", "deep_drb", "escalation_freshqa"], marks=pytest.mark.whole)],
 )
-def test_each_replays_without_a_network_passes_its_gate_and_is_left_as_it_is(
+def test_each_recording_replays_offline_passes_its_gate_and_stays_unchanged(
     names: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def connect(_: socket.socket, address: object) -> None:
@@ -38,11 +38,11 @@ def test_each_replays_without_a_network_passes_its_gate_and_is_left_as_it_is(
     monkeypatch.chdir(ROOT)
     before = files()
     code = cassettes.main()
-    assert (code, capsys.readouterr().out) == (0, "")  # where it is meant: run scripts/cassettes.py
+    assert (code, capsys.readouterr().out) == (0, "")  # if the change is intended, run scripts/cassettes.py
     assert files() == before
 
 
-def test_what_differs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_differences_from_the_baseline_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = BaselineFile(BASELINES / "smollm2.json")
     first, second, *others = file.content.attempts
     attempts = (first.model_copy(update={"report": "another"}), second.model_copy(update={"epoch": 2}), *others)
@@ -57,20 +57,20 @@ def test_what_differs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
-def test_they_are_all_there_and_small() -> None:
+def test_all_recordings_are_present_and_small() -> None:
     assert files().keys() == {f"{name}/{file}" for name in cassettes.RUNS for file in ("agent.sqlite", "judge.sqlite")}
     baselines = {path.stem: path.stat().st_size for path in BASELINES.iterdir()}
     assert baselines.keys() == cassettes.RUNS.keys()
     assert sum(size for size, _ in files().values()) + sum(baselines.values()) <= MOST_BYTES
 
 
-def test_nothing_is_wrong_with_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_recordings_verify(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["cassettes", "verify", *(str(RECORDINGS / name) for name in cassettes.RUNS)])
     assert code == 0, capsys.readouterr()
 
 
 @pytest.mark.parametrize("file", ["github.yml", "gitlab.yml"])
-def test_the_files_for_ci_verify_and_replay(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_ci_examples_verify_and_replay(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     content = yaml.safe_load((ROOT / "docs" / "ci" / file).read_text(encoding="utf-8"))
     if "jobs" in content:
         steps = [step["run"] for step in content["jobs"]["replay"]["steps"] if "run" in step]

@@ -1,4 +1,4 @@
-"""The documentation: links lead somewhere, what is named exists, the example agent runs as it is written."""
+"""The documentation: links resolve, the files and names it mentions exist, and its examples run as printed."""
 
 import json
 import re
@@ -18,7 +18,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benc
 FOLDERS = ("aiq", "benchmarks", "conf", "docs", "requirements", "scripts", "tests")
 PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./*-]*|[\w*-]+\.(?:py|j2|md|yaml|toml|css|js)")
 EXAMPLE = re.compile(r"[A-Z]{2,}(?!\.md)|\bmine\b|\bmy_")
-"""What stands for a name of the reader's own."""
+"""Placeholders for the reader's own names."""
 CODE = re.compile(r"`((?:[^`\n]|\n(?!\n))*)`")
 
 
@@ -57,7 +57,7 @@ def misnamed(page: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere_and_what_is_named_exists(page: Path) -> None:
+def test_links_resolve_and_named_files_exist(page: Path) -> None:
     assert [*broken_links(page), *missing_paths(page), *misnamed(page)] == []
 
 
@@ -86,7 +86,7 @@ def test_the_example_agent_runs(
 
 
 @pytest.mark.parametrize("name", ["my_react", "my_graph"])
-def test_the_functions_run_as_they_are_printed(
+def test_the_example_functions_run_as_printed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = re.search(rf"```python\n(# {name}\.py\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
@@ -111,7 +111,7 @@ def test_the_functions_run_as_they_are_printed(
     assert usage.input_tokens > 500
 
 
-def test_the_script_runs_as_it_is_printed(
+def test_the_example_script_runs_as_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
@@ -127,4 +127,4 @@ def test_the_script_runs_as_it_is_printed(
 
 
 def test_the_settings_tables_are_current() -> None:
-    assert list(stale()) == []  # else: scripts/settings_tables.py
+    assert list(stale()) == []  # if not, run scripts/settings_tables.py

@@ -1,8 +1,8 @@
-"""Every command that README.md and docs/ print is run as printed, in a folder with the files that the pages name.
+"""Every command printed in README.md and docs/ is run as printed, in a folder with the files that the pages name.
 
-Runs are made with one sample, and what is in NOT_RUN is not carried out: of those with settings these are composed and
-checked; of the pages in LONG too, but by `make whole`. A page's commands may build on one another. A
-command that several pages print is run for the first of them alone.
+Runs use one sample. Commands in NOT_RUN are not run; if they have settings, these are composed and checked. So are
+those of the pages in LONG, which only `make whole` runs. A page's commands may build on one another. A command on
+several pages is run only for the first of them.
 """
 
 import fcntl
@@ -36,38 +36,38 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 NOT_RUN: Mapping[str, str] = {
     r"scripts/test": "runs this test",
-    r"export |pip |uv ": "is about the machine",
-    r"aiq mcp events": "serves until its client goes; tests/tools/mcp/test_events_server.py starts it",
+    r"export |pip |uv ": "sets up the machine",
+    r"aiq mcp events": "serves until its client disconnects; tests/tools/mcp/test_events_server.py starts it",
     r"aiq site --serve": "serves until Ctrl-C; tests/site/test_site.py follows a run with it",
     r"aiq serve": "serves until Ctrl-C; tests/serve starts it",
     r"aiq offline": "serves until Ctrl-C; tests/offline/test_launch.py starts it",
     r"aiq serve(?! --)": "serves until Ctrl-C; tests/serve starts it",
-    r"aiq doctor .*llm=": "tries an endpoint, and needs it and its key",
+    r"aiq doctor .*llm=": "needs an endpoint and its key",
     r"python -m benchmarks\.closed_world --out benchmarks": "writes into the checkout; tests/benchmarks compares it",
     r".* llm=(?!offline)": "needs a model endpoint and its key",
     r".* search=(?!offline|corpus)": "needs a search API and its key",
     r".* web=live": "needs the internet",
     r".* agent=endpoint": "needs an agent that serves HTTP",
-    r".* agent\.function=my_react": "tests/test_docs.py does a run of it",
+    r".* agent\.function=my_react": "tests/test_docs.py runs it",
     r".* dataset\.hub=": "needs the internet",
     r".* checkpointer=postgres": "needs a PostgreSQL server",
-    r"python -m benchmarks\.(intervals|false_alarms)": "is minutes of simulation; tests/benchmarks does a little",
-    r"python -m benchmarks\.performance\.(events|overhead|scale)": "is minutes; tests/benchmarks starts what it can",
+    r"python -m benchmarks\.(intervals|false_alarms)": "simulates for minutes; tests/benchmarks does less",
+    r"python -m benchmarks\.performance\.(events|overhead|scale)": "takes minutes; tests/benchmarks starts what it can",
     r"aiq export .*--format (inspect|mlflow|wandb)": "needs an extra; tests/commands/test_export.py does it with one",
-    r"python -m benchmarks\.gate_trials": "is 15 runs; tests/benchmarks/test_gate_trials.py makes one",
+    r"python -m benchmarks\.gate_trials": "does 15 runs; tests/benchmarks/test_gate_trials.py does one",
     r"aiq run .*runner\.processes=": "starts processes; tests/experiment/test_shards.py does a smaller one",
-    r"aiq run .*tools\.mcp\.": "starts a server of tools, as `aiq tools` of docs/tools.md; tests/tools/mcp does runs",
-    r"python scripts/cassettes\.py": "is about the checkout; tests/test_committed_cassettes.py runs it",
-    r"aiq run -m": "is a sweep: minutes of runs; tests/experiment/test_sweep.py does small ones",
+    r"aiq run .*tools\.mcp\.": "starts a tool server, as `aiq tools` in docs/tools.md does; tests/tools/mcp does runs",
+    r"python scripts/cassettes\.py": "works on the checkout; tests/test_committed_cassettes.py runs it",
+    r"aiq run -m": "is a sweep that takes minutes; tests/experiment/test_sweep.py does small ones",
     r".* runner=(ray|slurm)": "needs a cluster, or an extra; benchmarks.performance.scale does it",
     r"aiq recommend": "reads a sweep; tests/experiment/test_sweep.py has some",
     r".*\[npx,": "needs the npm registry, and a server elsewhere",
     r".*\.\./shared/": "" if SHARED.is_dir() else "needs real data beside the checkout",
 }
-"""By how a command begins, why it is not run."""
+"""Why a command that begins like this is not run."""
 
 LONG = {"datasets.md", "planner.md", "scale.md", "shannon.md", "site.md", "sweeps.md"}
-"""Pages whose commands take long, each experiment of which is made by tests of its own."""
+"""Pages whose commands take long; their experiments are covered by other tests."""
 
 MEANT: Mapping[str, str] = {
     r"PATH_TO_DEEP_RESEARCH_BENCH": str(shipped("benchmarks/drb_mini")),
@@ -79,7 +79,7 @@ MEANT: Mapping[str, str] = {
     r"results/EXPERIMENT/RUN_ID": "results/tried/questions",
     r"results/\w+/RUN_ID": "results/tried/questions",
 }
-"""What a reader would put for such a word."""
+"""What a reader would write in place of such a word."""
 
 LATEST: Mapping[str, str] = {
     "show": "questions",
@@ -89,12 +89,12 @@ LATEST: Mapping[str, str] = {
     "gate": "questions",
     "resume": "cut",
 }
-"""Which of the runs of `tried` is the latest one, by what is done with it."""
+"""Which of the runs in `tried` is made the latest one, by the command that uses it."""
 
 SMALLER: Mapping[str, tuple[str, ...]] = {
     r"aiq run (?!.*agent=).*experiment=deep_drb": ("agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1"),
 }
-"""By how a command begins, what makes its run smaller where it would take seconds."""
+"""Settings that make the run of a command that begins like this smaller, where it would take seconds."""
 
 PROGRAMS = {
     "scripts/run": "aiq run",
@@ -105,7 +105,7 @@ PROGRAMS = {
 
 
 def commands(page: Path) -> Iterator[str]:
-    """The commands of a page's blocks of shell, one line each, without comments."""
+    """The commands in a page's shell blocks, one line each, without comments."""
     for block in blocks(page.read_text(encoding="utf-8"), ("", "sh", "bash", "console")):
         for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines():
             first, _, rest = re.sub(r"(^|\s+)#.*", "", line).strip().partition(" ")
@@ -115,7 +115,7 @@ def commands(page: Path) -> Iterator[str]:
 
 
 def printed_first() -> Iterator[tuple[Path, list[str]]]:
-    """Each page with those of its commands that no earlier page prints, where it has some."""
+    """Each page that prints commands no earlier page has, with those commands."""
     seen: set[str] = set()
     for page in PAGES:
         new = [command for command in commands(page) if command not in seen]
@@ -125,7 +125,7 @@ def printed_first() -> Iterator[tuple[Path, list[str]]]:
 
 
 def pages() -> Iterator[Any]:
-    """The commands of each page, and whether they are carried out, or composed alone."""
+    """The commands of each page, and whether they are run or only composed."""
     for page, new in printed_first():
         if page.name in LONG:
             yield pytest.param(new, False, id=f"{page.name} composed")
@@ -143,7 +143,7 @@ WHOLE = {"id": "1", "article": f"A fact [1].\n\n## References\n\n[1] A - {WORLD_
 
 @pytest.fixture(scope="session")
 def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that the pages name, and three runs in `results/tried`; one of the workers makes it."""
+    """A folder with the files that the pages name and three runs in `results/tried`, made by one of the workers."""
     base = tmp_path_factory.getbasetemp()
     place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tried"
     with place.with_suffix(".lock").open("w") as lock:
@@ -239,7 +239,7 @@ def test_every_command_of_a_page_works(
 
 
 def _compose(command: str) -> None:
-    """Check the settings of a command that is not run, if any; of a sweep so many points as try every value."""
+    """Check the settings, if any, of a command that is not run; for a sweep, enough points to try every value."""
     given = [word for word in shlex.split(command) if re.match(r"(?!serve\.|[A-Z])[\w.]+=", word)]
     if not given:
         return
@@ -247,12 +247,12 @@ def _compose(command: str) -> None:
         choices = split(given).choices
         for number in range(max(map(len, choices))):
             settings(*(choice[min(number, len(choice) - 1)] for choice in choices))
-    elif given not in [[f"experiment={name}"] for name in options("experiment")]:  # all composed elsewhere
+    elif given not in [[f"experiment={name}"] for name in options("experiment")]:  # other tests compose these
         settings(*given)
 
 
 def _carried_out(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
-    """The exit code of a command, a run being one of a single sample."""
+    """Run a command, with a single sample if it is a run, and return its exit code."""
     before, _, command = command.rpartition(" | ")
     text = Path(shlex.split(before)[1]).read_bytes() if before else b""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))

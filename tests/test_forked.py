@@ -1,4 +1,4 @@
-"""A forked process is one of its own."""
+"""A forked process is independent of its parent."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ sys.exit(7)
 """
 
 
-def test_it_has_its_own_folder_arguments_environment_streams_and_exit_code(
+def test_a_fork_has_its_own_folder_arguments_environment_streams_and_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "shows.py").write_text(SHOWS)
@@ -33,7 +33,7 @@ def test_it_has_its_own_folder_arguments_environment_streams_and_exit_code(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_it_is_killed_by_signals(number: int, tmp_path: Path) -> None:
+def test_signals_kill_a_fork(number: int, tmp_path: Path) -> None:
     (tmp_path / "shows.py").write_text(SHOWS)
     with Forked("shows", "wait", cwd=tmp_path) as child:
         with pytest.raises(subprocess.TimeoutExpired):

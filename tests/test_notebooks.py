@@ -1,7 +1,7 @@
-"""The notebooks of docs/: their code runs from the first cell to the last, and they are kept without outputs.
+"""The notebooks in docs/: their code runs from the first cell to the last, and they are stored without outputs.
 
-The cells are run as one program in a process of their own, which needs no Jupyter; a cell with the tag of a module that
-is not installed is left out.
+The cells run as one program in a child process, which needs no Jupyter; a cell tagged with a module that is not
+installed is left out.
 """
 
 import importlib.util
@@ -35,14 +35,14 @@ def cells(notebook: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_it_is_kept_without_outputs(notebook: Path) -> None:
+def test_a_notebook_is_stored_without_outputs(notebook: Path) -> None:
     assert {(len(cell["outputs"]), cell["execution_count"]) for cell in cells(notebook)} == {(0, None)}
     assert not re.search(r"/(?:home|root|tmp|work|Users)/", notebook.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.whole
-def test_it_runs(notebook: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs(notebook: Path, tmp_path: Path) -> None:
     absent = [
         tag
         for cell in cells(notebook)

@@ -1,4 +1,4 @@
-"""What the design promises of whole runs, on the real offline stack: blindness, repetition, paying once."""
+"""What the design promises for whole runs, on the real offline stack: agents see no answers, runs repeat, pay once."""
 
 import csv
 import json
@@ -22,13 +22,13 @@ Values = dict[tuple[Any, ...], Any]
 
 
 def rows(file: Path) -> list[dict[str, Any]]:
-    """Of whole lines: the file may be written to at this moment."""
+    """The rows of complete lines only, since the file may be being written."""
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def run(folder: str, *overrides: str) -> Path:
-    """One run below `folder`; its run folder."""
+    """Do one run below `folder` and return its run folder."""
     assert main(["run", *overrides, f"output_dir={folder}", "runner.progress=false"]) == 0
     return max(Path(folder).glob("*/*/manifest.json"), key=lambda path: path.parent.name).parent
 
@@ -50,7 +50,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scrambled(value: Any, key: str = "") -> Any:
-    """The same JSON with every text replaced by letters that mean nothing; numbers and shape stay."""
+    """The same JSON with every text replaced by meaningless letters; numbers and structure stay."""
     if isinstance(value, dict):
         return {
             name: item if name in ("id", "sample_id", "prompt") else scrambled(item, name)
@@ -95,7 +95,7 @@ def test_research_needs_no_key_and_its_reports_do_not_depend_on_criteria_referen
     chosen = ("experiment=deep_drb", "dataset.ids=[1]", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1")
     told = run("told", *chosen)
     assert "Made with the offline model" in capsys.readouterr().out
-    blind = run("blind", *chosen, f"dataset.path={copy}", "judge=[race,world]")  # those that read what is scrambled
+    blind = run("blind", *chosen, f"dataset.path={copy}", "judge=[race,world]")  # the judges that read these files
     assert reports(told) == reports(blind)
     misjudged, judged = scores(blind), scores(told)
     assert {key: judged[key] for key in misjudged} != misjudged
@@ -110,7 +110,7 @@ def test_research_needs_no_key_and_its_reports_do_not_depend_on_criteria_referen
 
 
 @pytest.mark.whole
-def test_epochs_differ_and_repeat_whatever_the_concurrency() -> None:
+def test_epochs_differ_and_repeat_at_any_concurrency() -> None:
     chosen = ("experiment=full_freshqa", "limit=8", "epochs=3")
     one = run("one", *chosen, "runner.concurrency=1")
     eight = run("eight", *chosen, "runner.concurrency=8")
@@ -123,7 +123,7 @@ def test_epochs_differ_and_repeat_whatever_the_concurrency() -> None:
 
 @pytest.fixture
 def endpoint() -> Iterator[str]:
-    """An offline stack of its own, so that its counts outlive the runs."""
+    """A separate offline stack, so that its counts outlive the runs."""
     pages = str(shipped("benchmarks/world/pages.jsonl"))
     child = subprocess.Popen(
         [sys.executable, "-m", "aiq.offline", "--port", "0", "--pages", pages, "--keep"],
@@ -138,7 +138,7 @@ def endpoint() -> Iterator[str]:
 
 @pytest.mark.whole
 @pytest.mark.usefixtures("children_share_a_stack")
-def test_a_run_killed_in_the_middle_pays_for_nothing_twice(endpoint: str) -> None:
+def test_a_run_killed_midway_pays_for_nothing_twice(endpoint: str) -> None:
     chosen = ("experiment=full_freshqa", "limit=16", f"llm.base_url={endpoint}/v1")
     undisturbed = run("undisturbed", *chosen)
     with Forked("aiq.run", *chosen, "runner.progress=false", "output_dir=killed") as process:

@@ -1,4 +1,4 @@
-"""The plugin as a user has it: tests of a project of their own, each run in a child process."""
+"""The pytest plugin as a user has it: the tests of a separate project, each run in a child process."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 class Project:
-    """A user's agent and its tests, run as the user does."""
+    """A user's agent and its tests, run as the user would."""
 
     def __init__(self, pytester: pytest.Pytester, endpoint: Endpoint) -> None:
         self.pytester, self.endpoint = pytester, endpoint
@@ -52,10 +52,10 @@ class Project:
         self.pytester.makepyfile(test_mine=HEAD.format(base_url=self.endpoint.base_url) + textwrap.dedent(tests))
 
     def run(self, *options: str, plugins: Sequence[str] = (ASYNCIO,), key: str | None = None, **outcomes: int) -> str:
-        """What pytest prints, when the tests end as `outcomes` says."""
+        """Run the tests, check that they end as `outcomes` says, and return what pytest prints."""
         patch = pytest.MonkeyPatch()
         with patch.context() as environment:
-            environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # each plugin costs every child its import
+            environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # every child would import each plugin
             environment.delenv("OPENAI_API_KEY", raising=False)
             if key is not None:
                 environment.setenv("OPENAI_API_KEY", key)
@@ -82,7 +82,7 @@ def files(project: Project) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
-def test_what_is_recorded_once_answers_from_then_on(project: Project) -> None:
+def test_recorded_exchanges_answer_later_runs(project: Project) -> None:
     project.write(
         """
         async def test_one(aiq_cassette):
@@ -131,8 +131,8 @@ def test_what_is_recorded_once_answers_from_then_on(project: Project) -> None:
     assert files(project) == recorded
 
 
-def test_anyio_runs_such_tests_too(project: Project) -> None:
-    """The warnings: two settings of asyncio's plugin are unknown to it, and `tests.forked` had loaded anyio before."""
+def test_the_fixture_works_under_anyio(project: Project) -> None:
+    """Three warnings: anyio knows neither of two asyncio settings, and `tests.forked` had loaded it before."""
     project.write(
         """
         pytestmark = pytest.mark.anyio
@@ -156,7 +156,7 @@ def test_anyio_runs_such_tests_too(project: Project) -> None:
     assert project.endpoint.new() == []
 
 
-def test_what_was_asked_for_in_vain_fails_the_test_whatever_was_made_of_it(project: Project) -> None:
+def test_an_unrecorded_request_fails_the_test_even_if_its_error_is_caught(project: Project) -> None:
     text = """
         PROMPT = "Be {how}, and say who told you."
 
@@ -215,7 +215,7 @@ def test_what_was_asked_for_in_vain_fails_the_test_whatever_was_made_of_it(proje
     assert "test_by_itself: a connection (" in said
 
 
-def test_mistakes_are_one_line(project: Project) -> None:
+def test_mistakes_are_reported_in_one_line(project: Project) -> None:
     project.write(
         """
         @pytest.mark.aiq_cassette("cassettes")
@@ -252,9 +252,7 @@ def test_mistakes_are_one_line(project: Project) -> None:
     assert not [line for line in said if "aiq/testing.py" in line]
 
 
-def test_whoever_does_not_use_it_imports_nothing_for_it(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unused_plugin_imports_nothing_else(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile("""
         import pathlib, sys

@@ -1,15 +1,15 @@
-"""The project keeps the size that pyproject.toml allows it, and a change that needs more must say so there."""
+"""The project stays within the size budget in pyproject.toml; a change that needs more must raise it there."""
 
 from pathlib import Path
 
 from scripts.size import Size, budgets, excesses, measured
 
 
-def test_every_part_keeps_its_budget() -> None:
+def test_every_part_is_within_its_budget() -> None:
     assert list(excesses(measured(), budgets())) == []
 
 
-def test_an_exceeded_budget_names_part_figure_and_place(tmp_path: Path) -> None:
+def test_an_exceeded_budget_names_the_part_the_figures_and_where_to_change_them(tmp_path: Path) -> None:
     for folder in ("aiq/core", "aiq/offline", "tests", "benchmarks", "scripts"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "aiq" / "core" / "one.py").write_text("# a comment\nif x:\n    y = f(1)\n", encoding="utf-8")

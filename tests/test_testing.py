@@ -1,4 +1,4 @@
-"""The cassette of a test, used as the plugin lends it; in a user's project: test_pytest_plugin.py."""
+"""The cassette of a test, used directly; test_pytest_plugin.py uses it in a user's project."""
 
 import asyncio
 import re
@@ -27,7 +27,7 @@ def endpoint() -> Iterator[Endpoint]:
         yield endpoint
 
 
-def test_the_modes_are_those_of_runs() -> None:
+def test_the_modes_are_the_same_as_for_runs() -> None:
     assert get_args(CassetteSettings.model_fields["mode"].annotation) == get_args(Mode)
     assert set(_MODES) == set(get_args(Mode))
 
@@ -44,7 +44,7 @@ def test_the_modes_are_those_of_runs() -> None:
         ("test_öl", "test_-l-"),
     ],
 )
-def test_names_of_folders_are_safe_and_different(test: str, name: str) -> None:
+def test_folder_names_are_safe_and_distinct(test: str, name: str) -> None:
     safe = safe_name(test)
     assert safe.startswith(name)
     assert re.fullmatch(r"[\w-][\w.-]{0,70}", safe, re.ASCII)
@@ -62,7 +62,7 @@ async def ask(cassette: AiqCassette, endpoint: Endpoint, *questions: str, **opti
     return answers
 
 
-def ended(cassette: AiqCassette) -> str:
+def notes_at_close(cassette: AiqCassette) -> str:
     return "".join(cassette.close(passed=True))
 
 
@@ -83,12 +83,12 @@ async def test_modes(tmp_path: Path, endpoint: Endpoint) -> None:
         answers = await ask(cassette, endpoint, *questions, temperature=number)
         assert [f"You asked: {question}," in text for question, text in zip(questions, answers, strict=True)]
         assert endpoint.new() == [*new]
-        assert ended(cassette).endswith(note)
+        assert notes_at_close(cassette).endswith(note)
     with pytest.raises(UserError, match=r"was recorded with ignored=\['temperature'\]; leave out your own"):
         AiqCassette(tmp_path, "t", "auto", ["seed"])
 
 
-async def test_a_test_that_failed_forgets_nothing(tmp_path: Path, endpoint: Endpoint) -> None:
+async def test_a_failed_test_deletes_no_exchanges(tmp_path: Path, endpoint: Endpoint) -> None:
     steps: list[tuple[Mode, str, bool]] = [("record", "abc", True), ("refresh", "bd", False)]
     for mode, questions, passed in steps:
         cassette = AiqCassette(tmp_path, "t", mode)
@@ -96,10 +96,10 @@ async def test_a_test_that_failed_forgets_nothing(tmp_path: Path, endpoint: Endp
         assert cassette.close(passed=passed) == []
     cassette = AiqCassette(tmp_path, "t", "replay")
     await ask(cassette, endpoint, *"abcd")
-    assert ended(cassette) == ""
+    assert notes_at_close(cassette) == ""
 
 
-async def test_what_was_given_up_is_not_waited_for(tmp_path: Path) -> None:
+async def test_an_abandoned_request_is_not_waited_for(tmp_path: Path) -> None:
     async with await asyncio.start_server(lambda *_: asyncio.sleep(10), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         for mode in _TWICE:
@@ -107,7 +107,7 @@ async def test_what_was_given_up_is_not_waited_for(tmp_path: Path) -> None:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.2):
                     await cassette.client.get(f"http://127.0.0.1:{port}")
-            assert ended(cassette) == ""
+            assert notes_at_close(cassette) == ""
 
 
 ASKS = """
@@ -121,7 +121,7 @@ async def answer(question, session):
 """
 
 
-async def test_research_is_a_session_of_aiq_with_the_clock_of_its_recording(
+async def test_research_runs_in_a_session_with_the_recorded_clock(
     tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -133,7 +133,7 @@ async def test_research_is_a_session_of_aiq_with_the_clock_of_its_recording(
     for mode in _TWICE:
         cassette = AiqCassette(tmp_path / "kept", "t", mode)
         reports = await asyncio.gather(*(cassette.research(question, mine) for question in ("Why?", "Why?", "When?")))
-        assert ended(cassette) == ""
+        assert notes_at_close(cassette) == ""
         texts.append([report.text for report in reports])
         monkeypatch.delenv("WHAT_OPENS", raising=False)
         await asyncio.sleep(1.1)
@@ -144,18 +144,20 @@ async def test_research_is_a_session_of_aiq_with_the_clock_of_its_recording(
         assert not [exchange for exchange in store.exchanges("test/1") if "like-no-key" in repr(exchange)]
 
 
-def test_a_recording_that_cannot_be_read_leaves_the_network_alone(tmp_path: Path) -> None:
+def test_an_unreadable_recording_does_not_block_the_network(tmp_path: Path) -> None:
     (tmp_path / "agent.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(UserError, match=r"agent\.sqlite: not a readable recording"):
         AiqCassette(tmp_path, "t", "replay")
     socket.socket().close()
 
 
-async def test_research_says_what_is_wrong_and_what_was_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_research_reports_bad_settings_and_missing_exchanges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     recorded = AiqCassette(tmp_path, "t", "record")
     await recorded.research("Which river is the longest?", ["experiment=shallow_freshqa"])
-    ended(recorded)
+    notes_at_close(recorded)
     cassette = AiqCassette(tmp_path, "t", "replay")
     assert (await cassette.research("Which river is the longest?", ["experiment=shallow_freshqa"])).text
     with pytest.raises(
@@ -166,4 +168,4 @@ async def test_research_says_what_is_wrong_and_what_was_missed(tmp_path: Path, m
         await cassette.research("Why?", ["cassette=auto"])
     with pytest.raises(UserError, match=r"^agents: there is no such setting"):
         await cassette.research("Why?", ["agents=ai_q"])
-    ended(cassette)
+    notes_at_close(cassette)

@@ -21,7 +21,7 @@ from aiq.judges.structured import Unusable, without_thoughts
 from aiq.judges.wording import OwnWording
 
 _ROLE: Final = "judge.fresheval"
-_NAME: Final = r"evaluation\**\s*[:：]\**\s*"
+_NAME: Final = r"evaluation\**\s*[:：][\s*]*"
 _LINE: Final = re.compile(
     rf"(?:\s*(?:[-*#>]\s*)?\**{_NAME}(?P<verdict>.*?)|.*?\b{_NAME}(?P<last>(?:in)?correct\b.*?))[\s*]*", re.IGNORECASE
 )

@@ -1,4 +1,4 @@
-"""AI-Q against an endpoint whose replies a test writes: the real client, transport, models, session and graphs."""
+"""Agents against an endpoint whose replies a test writes: real client, transport, models, session and graphs."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -41,16 +41,16 @@ PROMPTS = configured(AiqSettings).prompts()
 
 
 def fenced(request: ChatRequest, label: str) -> str | None:
-    """The text between the last `<label>` and `</label>` of any message: how our prompts mark data."""
+    """The text between the last `<label>` and `</label>` in any message, which is how our prompts mark data."""
     text = "\n".join(message.text for message in request.messages)
     return next(iter(re.findall(rf"<{label}>\n?(.*?)\n?</{label}>", text, re.DOTALL)[::-1]), None)
 
 
 class Endpoint(AsyncBaseTransport):
-    """Chat completions whose replies `script` gives; a number is an HTTP status (with a text: what it says), an object
-    the whole completion.
+    """Chat completions with replies from `script`: a number is an HTTP status (in a tuple with a text: its message),
+    a dict a whole completion.
 
-    Keeps what it was asked, and how many seconds it had.
+    Keeps each request and its read timeout in seconds.
     """
 
     def __init__(self, script: Script) -> None:
@@ -86,7 +86,7 @@ class QueryArguments(BaseModel):
 
 @dataclass
 class WebSearch:
-    """Finds a page of its own for every query, with this text; a blank text is a result without pages."""
+    """Finds a separate page with this text for every query; a blank text is a result without pages."""
 
     name: str = "web_search_tool"
     description: str = "Searches the web."
@@ -117,7 +117,7 @@ class Bench:
         return [event for event in self.events if isinstance(event, kind)]
 
     async def ask(self, agent: Resumable, text: str, *, epoch: int = 1, user: User | None = None, **more: Any) -> Any:
-        """The agent's report to a question (`more`: its other fields) in a session of its own."""
+        """The agent's report on a question (`more`: its other fields), in a new session."""
         session = self.another(epoch=epoch, user=user or self.session.user)
         with session.bind():
             return await agent.research(Question(text=text, **more), session)
@@ -128,7 +128,7 @@ class Bench:
             return await agent.resume(thread, session)
 
     def another(self, epoch: int = 1, user: User | None = None) -> Session:
-        """A session of another turn or epoch of the same run."""
+        """A session for another turn or epoch of the same run."""
         lent = {name: getattr(self.session, name) for name in ("models", "tools", "limits", "checkpointer")}
         own = {"key": SampleKey("s", epoch), "memory": "" if epoch == 1 else str(epoch)}
         return make_session(run_seed=0, user=user or ApprovingUser(), **own, **lent)
@@ -138,7 +138,7 @@ class Bench:
 async def on_bench(
     script: Script, *, search: WebSearch | None = None, endpoint: Endpoint | None = None, llm: Any = None, **given: Any
 ) -> AsyncIterator[Bench]:
-    """A bound session whose models answer as `script` says, with the fields that are `given`; `llm`: its settings."""
+    """A bound session whose models answer as `script` says; `llm`: model settings, `given`: fields of the session."""
     endpoint = endpoint or Endpoint(script)
     settings = configured(
         LlmSettings,
@@ -161,7 +161,7 @@ async def on_bench(
 
 
 def shared(agent: Callable[[Any], AgentT], settings: Settings) -> AgentT:
-    """The one agent of all tests with these settings: made once a run, an agent keeps nothing of a sample."""
+    """One agent for all tests with these settings, since an agent keeps nothing of a sample."""
     made: AgentT = _made(agent, settings)
     return made
 

@@ -1,4 +1,4 @@
-"""What the tests' endpoint says: plain replies of every role of AI-Q, and the pieces they are made of."""
+"""Replies for the tests' endpoint: plain ones for every role of AI-Q, and the pieces they are made of."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ APPROVAL: dict[str, Any] = {"clarifier": {"enable_plan_approval": True}}
 
 
 class ScriptedUser(ApprovingUser):
-    """Answers and reviews in the order given, and keeps what it was shown; without one left it has gone away."""
+    """Answers and reviews in the order given, and keeps what it was shown; raises EOFError when none are left."""
 
     def __init__(self, answers: list[str], reviews: list[str]) -> None:
         self._answers, self._reviews = answers, reviews
@@ -56,17 +56,17 @@ def dispatch(*queries: str) -> ToolCall:
 
 
 def turn_of(request: ChatRequest) -> int:
-    """Replies that the conversation already holds."""
+    """How many replies the conversation already holds."""
     return sum(message.role == "assistant" for message in request.messages)
 
 
 def results(request: ChatRequest) -> list[str]:
-    """The tool results that the model is shown."""
+    """The tool results in a request."""
     return [message.text for message in request.messages if message.role == "tool"]
 
 
 def by_turn(*said: ChatReply | str | int) -> Script:
-    """One reply a turn of each conversation: a text, a reply or an HTTP status; the last one again and again."""
+    """One reply per turn of each conversation (a text, a reply or an HTTP status); the last one repeats."""
 
     def script(request: ChatRequest) -> ChatReply | int:
         reply = said[min(turn_of(request), len(said) - 1)]
@@ -76,7 +76,7 @@ def by_turn(*said: ChatReply | str | int) -> Script:
 
 
 def in_turn(*said: Any) -> Script:
-    """These one after the other: a text, an object as JSON, or the number of an HTTP status."""
+    """These replies one after another: a text, an object (sent as JSON) or an HTTP status."""
     left = list(said)
 
     def script(request: ChatRequest) -> ChatReply | int:
@@ -101,9 +101,9 @@ def classified(intent: str = "research", **fields: Any) -> dict[str, Any]:
 def chat(
     *, shallow: str = SHORT, report: str = REPORT, roles: Mapping[str, Callable[[ChatRequest], Any]] | None = None
 ) -> Script:
-    """Every role answers in the plainest way: `Hello` is meta, reports are deep, anything else is shallow.
+    """Every role gives its plainest answer: `Hello` is meta, reports are deep, anything else is shallow.
 
-    `roles`: those that answer otherwise; None from one of them is the plain answer.
+    `roles`: functions for roles that answer differently; if one returns None, the plain answer is given.
     """
 
     def script(request: ChatRequest) -> ChatReply | int:

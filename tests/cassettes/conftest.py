@@ -1,4 +1,4 @@
-"""What records and replays in these tests: single requests (`deck`), and whole runs in a small place (`here`)."""
+"""Recording and replaying in tests: single requests (`deck`), and whole runs in a small project (`here`)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -32,12 +32,12 @@ from tests.settings import configured
 from tests.tools.conftest import pages_port as pages_port
 
 CANARY = "Canary-5ecret-4711"
-"""A value of the environment, for the redactor."""
+"""An environment variable's value for the redactor to remove."""
 
 
 @dataclass
 class Deck:
-    """A session whose models, web and tools are behind a recorder, and what is said when it ends."""
+    """A session whose models, web and tools are behind a recorder, with its events and the notes at its end."""
 
     session: Session
     recorder: Recorder
@@ -45,12 +45,12 @@ class Deck:
     notes: list[str] = field(default_factory=list)
 
     async def ask(self, text: str = "hello", **options: Any) -> str:
-        """What a model answers."""
+        """Return a model's answer."""
         reply = await self.session.models.complete("aiq.planner", [Message(role="user", content=text)], **options)
         return reply.text
 
     async def stream(self, text: str = "hello") -> list[str]:
-        """What a stock client gets of a streamed answer."""
+        """Return the events that a stock client gets from a streamed answer."""
         stream = await self.session.openai("aiq.planner").chat.completions.create(
             model="m", messages=[{"role": "user", "content": text}], stream=True
         )
@@ -70,7 +70,7 @@ DeckMaker = Callable[..., Any]
 
 @pytest.fixture
 def deck(tmp_path: Path) -> DeckMaker:
-    """`async with deck("record", base_url) as d`: the work of a sample, recorded in one folder of this test."""
+    """`async with deck("record", base_url) as d`: a sample's work, recorded in this test's folder."""
 
     @asynccontextmanager
     async def make(
@@ -94,7 +94,7 @@ def deck(tmp_path: Path) -> DeckMaker:
         async with open_client(settings, offline_port=None, wrap=wrap, replayed=replays) as client:
             session = make_session(
                 models=RunModels(settings, client),
-                web=web and LiveWeb(configured(WebSettings, **pages), wrap=wrap),  # which loads certificates
+                web=web and LiveWeb(configured(WebSettings, **pages), wrap=wrap),  # loads certificates
                 tools=Toolbox(recorder.tool(tool) for tool in tools),
                 limits=limits or configured(Limits),
                 decide=recorder.decide,
@@ -111,8 +111,8 @@ def deck(tmp_path: Path) -> DeckMaker:
     return make
 
 
-async def ended(work: Any) -> tuple[str, str]:
-    """What work came to: a value or an error, each as a text."""
+async def outcome_of(work: Any) -> tuple[str, str]:
+    """Await work and return its outcome: ("value", text) or (error type and kind, message)."""
     try:
         return "value", str(await work)
     except (AiqError, TimeoutError) as error:
@@ -120,7 +120,7 @@ async def ended(work: Any) -> tuple[str, str]:
 
 
 class Servers:
-    """Endpoints with scripts, which `stop` ends before their test does."""
+    """Endpoints with scripts, which `stop` ends before the test is over."""
 
     def __init__(self) -> None:
         self._running: list[asyncio.Server] = []
@@ -143,7 +143,7 @@ async def serve() -> AsyncIterator[Servers]:
     servers.stop()
 
 
-def booked(events: list[Any]) -> list[Any]:
-    """What a session has booked of model calls."""
+def model_calls(events: list[Any]) -> list[Any]:
+    """The model calls that a session has recorded."""
     called = [event for event in events if isinstance(event, ModelCalled)]
     return [(call.role, call.attempt, call.status, call.error, call.usage, call.reply) for call in called]

@@ -1,4 +1,4 @@
-"""An agent and a tool that repeat all they hear, secrets of their services among it."""
+"""An agent and a tool that repeat everything they hear, including the secrets of their services."""
 
 import os
 
@@ -24,7 +24,7 @@ def whisper(what: str) -> str:
 
 
 class Curious:
-    """Asks everybody everything, and reports what they said."""
+    """Asks every model and tool in every way, and reports what they said."""
 
     Settings = Settings
 
@@ -64,7 +64,7 @@ class Curious:
 
 
 class Careless(Curious):
-    """Answers whatever happens."""
+    """Gives an answer even after any error."""
 
     async def research(self, question: Question, session: Session) -> Report:
         try:

@@ -1,4 +1,4 @@
-"""Exchanges as tests write them, and what a file of cassettes holds once everything in it is unpacked."""
+"""Short forms for exchanges in tests, and the contents of a cassette file with everything decompressed."""
 
 import json
 import lzma
@@ -15,7 +15,7 @@ CHAT = "https://api.example/v1/chat/completions"
 
 
 def asked(body: Any = b"", url: str = CHAT, method: str = "POST") -> Exchange:
-    """A request; a body that is no bytes is written as JSON."""
+    """A request; a body that is not bytes is written as JSON."""
     return Exchange(method, url, request_body=body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
@@ -32,7 +32,7 @@ def answered(body: Any, answer: str, **more: Any) -> Exchange:
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
-    """The file, and the compressed values in it as they were before."""
+    """The bytes of the file, then every value in its tables, decompressed."""
     yield path.read_bytes()
     with closing(sqlite3.connect(path)) as database:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

@@ -1,4 +1,4 @@
-"""Connections that bypass a run's client: counted while it is recorded, impossible while it is replayed."""
+"""Connections that bypass a run's client: counted while recording, impossible while replaying."""
 
 import asyncio
 import socket
@@ -41,7 +41,7 @@ def in_a_thread(work: Callable[[], Any]) -> list[BaseException]:
     return failures
 
 
-def test_connections_are_counted_in_all_threads_unless_they_are_the_clients(port: int) -> None:
+def test_connections_are_counted_in_all_threads_except_the_clients_own(port: int) -> None:
     with Guard(forbids=False) as guard:
         connect(port)
         assert in_a_thread(lambda: connect(port)) == []
@@ -52,7 +52,7 @@ def test_connections_are_counted_in_all_threads_unless_they_are_the_clients(port
     assert dict(guard.connections) == {f"127.0.0.1:{port}": 2}
 
 
-def test_what_is_recorded_by_other_means_is_counted_apart(port: int) -> None:
+def test_connections_recorded_by_other_means_are_counted_separately(port: int) -> None:
     with Guard(forbids=False) as guard:
         own = guard.connections.copy()
         with binding(other_counter, own):
@@ -64,8 +64,8 @@ WAYS: dict[str, Callable[[int], Any]] = {
     "a connection": connect,
     "a socket": lambda port: socket.socket(),
     "a datagram": lambda port: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM),
-    "a look-up": lambda port: socket.getaddrinfo("localhost", port),
-    "a look-up of old": lambda port: socket.gethostbyname("localhost"),
+    "a lookup": lambda port: socket.getaddrinfo("localhost", port),
+    "an old-style lookup": lambda port: socket.gethostbyname("localhost"),
     "a process": lambda port: subprocess.run([sys.executable, "-c", ""], check=True),
     "an event loop's connection": lambda port: asyncio.run(_open(port)),
 }
@@ -76,7 +76,7 @@ async def _open(port: int) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_replay_opens_nothing_and_starts_nothing(port: int, way: Callable[[int], Any]) -> None:
+def test_a_replay_opens_no_connection_and_starts_no_process(port: int, way: Callable[[int], Any]) -> None:
     with Guard(forbids=True) as guard:
         with pytest.raises(Forbidden, match="a replay"):
             way(port)

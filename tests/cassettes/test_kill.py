@@ -1,4 +1,4 @@
-"""A recording that is killed at any moment is readable or absent, and `auto` completes it."""
+"""A recording killed at any moment is readable or absent, and `auto` completes it."""
 
 import json
 import random
@@ -14,7 +14,7 @@ RUN = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true", "runner.pr
 
 
 def readable(folder: Path) -> int:
-    """How many exchanges are there, all of which can be read."""
+    """Read all exchanges in the folder and return how many there are."""
     count = 0
     for path in (folder / "agent.sqlite", folder / "judge.sqlite"):
         try:
@@ -26,7 +26,7 @@ def readable(folder: Path) -> int:
 
 
 def rows(here: Workplace, run: Path) -> list[Any]:
-    """All that a run says of its samples and scores, but for times."""
+    """All rows of a run's samples and scores, without times."""
     kept = [{**row, "timing": None} for name in ("samples", "scores") for row in here.lines(run / f"{name}.jsonl")]
     return sorted(json.dumps(row, sort_keys=True) for row in kept)
 
@@ -42,7 +42,7 @@ def test_a_recording_survives_every_kill_and_auto_completes_it(here: Workplace) 
             while len(asked) <= until and child.returncode is None:
                 time.sleep(0.005)
             time.sleep(moments.uniform(0, 0.02))
-            child.kill()  # unless it was an `auto` that had little left to ask
+            child.kill()  # it may have ended already: `auto` has little left to ask
             ends.append(child.wait())
         found.append(readable(here.path / "killed"))
     assert -9 in ends, "the runs ended before they were killed"

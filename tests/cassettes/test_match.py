@@ -1,4 +1,4 @@
-"""Which requests are the same, and what is said of one that was never recorded."""
+"""Which requests count as the same, and the differences reported for an unrecorded one."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ JSON = st.recursive(
 
 
 @each("url")
-def test_addresses_that_mean_the_same_are_written_alike(url: str, canonical: str) -> None:
+def test_equivalent_urls_have_one_canonical_form(url: str, canonical: str) -> None:
     assert canonical_url(url) == canonical
     assert canonical_url(canonical) == canonical
 
@@ -43,20 +43,20 @@ def test_addresses_that_mean_the_same_are_written_alike(url: str, canonical: str
         (asked(b"[" * 5000), asked(b"[" * 5000), True),
     ],
 )
-def test_requests_are_told_apart_by_method_address_and_value(one: Any, other: Any, same: bool) -> None:
+def test_requests_are_distinguished_by_method_url_and_value(one: Any, other: Any, same: bool) -> None:
     assert (request_key(one) == request_key(other)) is same
 
 
 @settings(max_examples=30)
 @given(JSON)
-def test_how_json_is_written_makes_no_difference(value: Any) -> None:
+def test_json_formatting_makes_no_difference(value: Any) -> None:
     styles: list[dict[str, Any]] = [{}, {"indent": 1}, {"sort_keys": True}, {"separators": (",", ":")}]
     body = {"value": value, "model": "m"}
     keys = {request_key(asked(json.dumps(body, **style).encode())) for style in styles}
     assert len(keys) == 1
 
 
-def test_what_may_vary_is_a_field_of_the_top_level_or_a_parameter_of_the_query() -> None:
+def test_an_ignored_name_is_a_top_level_field_or_a_query_parameter() -> None:
     one = asked({"a": 1, "id": "x", "in": {"id": "y"}}, "http://a/p?id=3&q=1")
     assert request_key(one, ["id"]) == request_key(asked({"a": 1, "in": {"id": "y"}}, "http://a/p?q=1&id=4"), ["id"])
     assert request_key(one, ["id"]) != request_key(asked({"a": 1, "in": {"id": "z"}}, "http://a/p?q=1"), ["id"])
@@ -91,7 +91,7 @@ def test_the_closest_recorded_request_is_shown_with_its_differences(request_: An
         assert expected in line
 
 
-def test_of_a_long_text_only_the_surroundings_of_its_first_difference_are_shown() -> None:
+def test_only_the_surroundings_of_the_first_difference_in_a_long_text_are_shown() -> None:
     assert differences(messages(f"{LONG}a{LONG}"), [messages(f"{LONG}b{LONG}")]) == [
         f'messages[0].content: recorded "…{"x" * 40}b{"x" * 39}…", now "…{"x" * 40}a{"x" * 39}…" (at character 100)'
     ]
@@ -100,7 +100,7 @@ def test_of_a_long_text_only_the_surroundings_of_its_first_difference_are_shown(
     assert many[SHOWN:] == ["and 3 more fields"]
 
 
-def test_nothing_is_closest_to_an_empty_cassette_and_what_may_vary_is_no_difference() -> None:
+def test_an_empty_cassette_has_no_closest_request_and_ignored_fields_do_not_differ() -> None:
     assert differences(messages("one"), []) is None
     assert differences(messages("one", id="a"), [messages("one", id="b")], ["id"]) == []
     assert differences(asked(b"[" * 5000), [asked(b"[" * 4999)])

@@ -1,4 +1,4 @@
-"""No spelling of a secret passes, and nothing but secrets is touched. Every key here is made up."""
+"""Secrets are redacted in every encoding, and nothing else is touched. Every key here is made up."""
 
 import json
 import time
@@ -49,7 +49,7 @@ PROSE = [
 
 
 @pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind, keys in KEYS.items() for key in keys])
-def test_known_forms_of_keys_are_taken_out_wherever_they_are(kind: str, key: str) -> None:
+def test_known_key_formats_are_redacted_wherever_they_appear(kind: str, key: str) -> None:
     for around in AROUND:
         text = around.format(key, key)
         assert NONE.text(text) == around.format(MARK, MARK)
@@ -72,19 +72,19 @@ def test_known_forms_of_keys_are_taken_out_wherever_they_are(kind: str, key: str
         (f"https://{KEYS['GitHub token'][0]}:x-oauth-basic@github.com", f"https://{MARK}:{MARK}@github.com"),
     ],
 )
-def test_in_places_that_hold_secrets_only_the_secret_goes(text: str, redacted: str) -> None:
+def test_only_the_secret_is_redacted_in_places_that_hold_one(text: str, redacted: str) -> None:
     assert NONE.text(text) == redacted
     assert NONE.secret_kinds(text) != []
     assert NONE.secret_kinds(redacted) == []
 
 
 @pytest.mark.parametrize("text", PROSE)
-def test_short_examples_hashes_and_slugs_stay(text: str) -> None:
+def test_short_examples_hashes_and_slugs_are_unchanged(text: str) -> None:
     assert NONE.text(text) == text
     assert NONE.secret_kinds(text) == []
 
 
-def test_a_corpus_of_pages_stays_as_it_is() -> None:
+def test_a_corpus_of_pages_is_unchanged() -> None:
     pages = (ROOT / "benchmarks/world/pages.jsonl").read_bytes()
     assert Redactor([SECRET]).body(pages, "application/jsonl") == pages
 
@@ -106,7 +106,7 @@ def test_a_corpus_of_pages_stays_as_it_is() -> None:
         "".join(f"\\u{ord(character):04x}" for character in quote(quote(SECRET, safe=""))),
     ],
 )
-def test_a_value_is_found_in_every_spelling(spelling: str) -> None:
+def test_a_value_is_found_in_every_encoding(spelling: str) -> None:
     redactor = Redactor([SECRET])
     for around in ("{}", 'x "{}" y', '["{}", "ok"]'):
         redacted = redactor.text(around.format(spelling))
@@ -117,7 +117,7 @@ def test_a_value_is_found_in_every_spelling(spelling: str) -> None:
 
 @pytest.mark.parametrize("user", ["", "a:", "me:", "you:"])
 @pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
-def test_a_value_is_found_in_base64_whatever_is_before_it(user: str, encode: object) -> None:
+def test_a_value_is_found_in_base64_at_any_offset(user: str, encode: object) -> None:
     secret = "k>?>?~~secret~value"
     for tail in ("", "!", "!!"):
         coded = encode(f"{user}{secret}{tail}".encode()).decode()  # type: ignore[operator]
@@ -126,7 +126,7 @@ def test_a_value_is_found_in_base64_whatever_is_before_it(user: str, encode: obj
         assert MARK in redacted
 
 
-def test_escaped_secrets_leave_valid_json() -> None:
+def test_redacting_escaped_secrets_leaves_valid_json() -> None:
     body = json.dumps({"a": f"x{SECRET}\ny", "b": "ünverändert", "c": "👍" + SECRET}).encode()
     assert json.loads(Redactor([SECRET]).body(body, "application/json")) == {
         "a": f"x{MARK}\ny",
@@ -135,25 +135,25 @@ def test_escaped_secrets_leave_valid_json() -> None:
     }
 
 
-def test_short_values_and_the_mark_itself_are_no_secrets() -> None:
+def test_short_values_and_the_mark_itself_are_not_secrets() -> None:
     assert Redactor(["1234567", "", MARK, "redacted"]).text(f"1234567 {MARK}") == f"1234567 {MARK}"
 
 
-def test_the_first_field_of_a_form_is_one_of_a_query() -> None:
+def test_the_first_field_of_a_form_is_read_like_a_query_parameter() -> None:
     body = b"client_secret=abcdefgh&grant_type=x"
     assert NONE.body(body, "application/x-www-form-urlencoded") == b"client_secret=aiq-redacted&grant_type=x"
     assert NONE.body(body, "text/plain") == body
 
 
-def test_a_value_within_a_token_takes_all_of_it() -> None:
+def test_a_token_that_contains_a_value_is_redacted_whole() -> None:
     assert Redactor(["s3cret-value"]).text("Bearer 12-s3cret-value-3456789, s3cret-value") == f"Bearer {MARK}, {MARK}"
 
 
-def test_what_becomes_the_form_of_a_key_by_redaction_goes_as_well() -> None:
+def test_a_key_format_that_redaction_creates_is_redacted_too() -> None:
     assert Redactor(["abcdefgh1"]).text("<sk-proj-ABCDEFGHabcdefgh1>") == f"<{MARK}>"
 
 
-def test_values_that_overlap_go_whole() -> None:
+def test_overlapping_values_are_redacted_whole() -> None:
     assert Redactor(["abcdefgh-ijkl-mnop", "h-ijkl-m"]).text("<abcdefgh-ijkl-mnop>") == f"<{MARK}>"
     assert Redactor(["abcdefgh", "abcdefgh-ijkl", "h-ijkl-mnop"]).text("<abcdefgh-ijkl-mnop>") == f"<{MARK}>"
 
@@ -173,7 +173,7 @@ def contents(body: bytes) -> list[str]:
 
 @settings(max_examples=40)
 @given(st.lists(st.integers(0, 60), max_size=8), st.sampled_from(["\n\n", "\r\n\r\n"]))
-def test_a_secret_split_over_events_leaves_one_mark_and_the_other_lines(cuts: list[int], end: str) -> None:
+def test_a_secret_split_across_events_becomes_one_mark_and_other_lines_stay(cuts: list[int], end: str) -> None:
     text = f"Grüße: {KEYS['model key'][1][:30]} und {SECRET}!"
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     pieces = [text[a:b] for a, b in pairwise(places)]
@@ -198,7 +198,7 @@ def test_the_first_piece_gets_the_mark_and_untouched_events_keep_their_bytes() -
     assert Redactor(["secret-1"]).body((before + secret + after).encode(), "") == (before + mark + after).encode()
 
 
-def test_pieces_of_several_choices_and_tool_calls_are_kept_apart() -> None:
+def test_choices_and_tool_calls_are_joined_separately() -> None:
     secret = "s3cret-value"
     events = [
         chunk(part, index) for pair in zip(secret, reversed(secret), strict=True) for index, part in enumerate(pair)
@@ -226,12 +226,12 @@ def test_pieces_of_several_choices_and_tool_calls_are_kept_apart() -> None:
         '{"index":[]}',
     ],
 )
-def test_hostile_streams_pass_as_they_are(data: str) -> None:
+def test_hostile_streams_pass_unchanged(data: str) -> None:
     body = f"data: {data}\n\n".encode()
     assert NONE.body(body, "text/event-stream") == body
 
 
-def test_headers_are_those_allowed_and_redacted() -> None:
+def test_only_allowed_headers_are_kept_and_they_are_redacted() -> None:
     sent = [
         ("Authorization", "Bearer x"),
         ("Content-Type", "a/b"),
@@ -253,7 +253,7 @@ def test_headers_are_those_allowed_and_redacted() -> None:
     )
 
 
-def test_secret_values_are_those_of_named_variables_and_of_names_that_say_so() -> None:
+def test_secret_values_come_from_configured_variables_and_telltale_names() -> None:
     tools = [{"dsn_env": "STORE"}, {"key_env": None}, {"headers_env": {"X-Key": "HEADER"}}]
     config = {"llm": {"api_key_env": "MINE"}, "tools": tools, "plain": "OTHER"}
     environ = {
@@ -306,7 +306,7 @@ MIXED = st.lists(st.one_of(st.sampled_from(PARTS), st.text(max_size=4)), max_siz
 
 @settings(max_examples=50)
 @given(MIXED)
-def test_redacting_twice_is_redacting_once(text: str) -> None:
+def test_redaction_is_idempotent(text: str) -> None:
     redactor = Redactor([SECRET, "abcdefgh1", "redacted-x", "key=aiq-"])
     once = redactor.text(text)
     assert redactor.text(once) == once
@@ -316,7 +316,7 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
 
 @settings(max_examples=40)
 @given(st.lists(MIXED, max_size=6))
-def test_streams_redacted_twice_are_redacted_once(pieces: list[str]) -> None:
+def test_stream_redaction_is_idempotent(pieces: list[str]) -> None:
     redactor = Redactor([SECRET, "abcdefgh1"])
     once = redactor.body(stream(*map(chunk, pieces)).encode("utf-8", "replace"), "text/event-stream")
     assert redactor.body(once, "text/event-stream") == once
@@ -324,7 +324,7 @@ def test_streams_redacted_twice_are_redacted_once(pieces: list[str]) -> None:
 
 
 @given(st.binary(max_size=200), st.sampled_from(["", "application/pdf", "text/event-stream"]))
-def test_bytes_without_secrets_stay_and_a_secret_in_any_bytes_goes(body: bytes, content_type: str) -> None:
+def test_bytes_without_secrets_stay_and_secrets_in_any_bytes_go(body: bytes, content_type: str) -> None:
     assert NONE.body(body, content_type) == body
     assert Redactor(["s3cret-value"]).body(body + b"\xff s3cret-value", content_type) == body + b"\xff " + MARK.encode()
 
@@ -337,7 +337,7 @@ def test_bytes_without_secrets_stay_and_a_secret_in_any_bytes_goes(body: bytes, 
         *("?key=&key=a", "\\", "\\u005c", "%25", "&amp;", "{", " ", "data: {}\n", 'data: {"a":"sk-"}\n'),
     ],
 )
-def test_time_grows_with_the_length_only(unit: str) -> None:
+def test_time_is_linear_in_the_length(unit: str) -> None:
     def seconds(size: int) -> float:
         body = (unit * size)[:size].encode()
         start = time.process_time()

@@ -1,4 +1,4 @@
-"""Whole runs: recorded over sockets, replayed without a network; changed prompts, judges added, runs scored again."""
+"""Whole runs: recorded over sockets, replayed without a network; changed prompts, added judges, rescored runs."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*overrides: str, code: int = 0) -> Path:
-    """One run; its folder."""
+    """Do one run and return its folder."""
     before = set(Path("results").glob("*/*/manifest.json"))
     assert main(["run", *overrides, QUIET]) == code
     (new,) = set(Path("results").glob("*/*/manifest.json")) - before
@@ -36,7 +36,7 @@ def run(*overrides: str, code: int = 0) -> Path:
 
 
 def rows(run: Path) -> list[str]:
-    """All that a run says of its samples and scores, sorted, but for times, and who has paid for what judges share."""
+    """All rows of a run's samples and scores, sorted, without times and without the usage of shared judge calls."""
     kept = []
     for name, without in (("samples.jsonl", ["timing"]), ("scores.jsonl", ["timing", "usage"])):
         for line in (run / name).read_text(encoding="utf-8").splitlines():
@@ -44,8 +44,8 @@ def rows(run: Path) -> list[str]:
     return sorted(kept)
 
 
-def said(run: Path) -> Any:
-    """Of summary and manifest what a replay repeats."""
+def repeatable(run: Path) -> Any:
+    """The parts of summary and manifest that a replay must repeat."""
     summary, manifest = (
         json.loads((run / f"{name}.json").read_text(encoding="utf-8")) for name in ("summary", "manifest")
     )
@@ -53,8 +53,8 @@ def said(run: Path) -> Any:
 
 
 def replays(*overrides: str, at_once: tuple[int, ...] = (1, 16)) -> tuple[list[Path], bool]:
-    """The folders of replays at these concurrencies, made one after the other in a process of their own, and whether
-    it had no network.
+    """Replay at each of these concurrencies, one after another in a child process; return the run folders, and whether
+    the process had no network.
     """
     runs = [[*overrides, "cassette=replay", f"runner.concurrency={number}", QUIET] for number in at_once]
     old = set(Path("results").glob("*/*/manifest.json"))
@@ -73,7 +73,7 @@ RECORDED = (*DEEP, "dataset.ids=[1,9]")
 
 @pytest.fixture(scope="module")
 def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a recorded run of research and all its judges."""
+    """A folder with a recorded run of deep research and its judges."""
     folder = tmp_path_factory.mktemp("deep")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -93,14 +93,14 @@ def test_a_recorded_run_is_replayed_byte_for_byte_without_a_network(
     cassettes = {path: path.read_bytes() for path in Path("cassettes").rglob("*.sqlite")}
     (replayed,), alone = replays(*RECORDED, at_once=(16,))
     assert rows(replayed) == rows(recorded)
-    assert said(replayed) == said(recorded)
+    assert repeatable(replayed) == repeatable(recorded)
     assert {path: path.read_bytes() for path in Path("cassettes").rglob("*.sqlite")} == cassettes
     assert len(cassettes) == 2
     if not alone:
         pytest.skip("replayed without a connection, but with a network: the kernel gives no namespace without one")
 
 
-def test_what_judges_share_comes_again_whichever_sample_asks_first(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_judge_calls_are_replayed_whichever_sample_is_first(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(deep)
     whole = rows(first_run())
     second = run(*DEEP, "dataset.ids=[9]", "cassette=replay", "runner.concurrency=1")
@@ -109,11 +109,11 @@ def test_what_judges_share_comes_again_whichever_sample_asks_first(deep: Path, m
 
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.whole
-def test_libraries_that_a_replay_loads_by_itself_may_look_which_sockets_there_are() -> None:
+def test_libraries_first_loaded_in_a_replay_may_probe_for_sockets() -> None:
     Path("plain.py").write_text("async def answer(question, session):\n    return 'Nobody knows.'\n")
     given = ("experiment=shallow_freshqa", "limit=1", "agent=python", "agent.function=plain:answer")
     recorded = run(*given, "cassette=record")
-    for replayed in replays(*given)[0]:  # in a process that has not loaded them
+    for replayed in replays(*given)[0]:  # in a process that has not loaded these libraries
         assert rows(replayed) == rows(recorded)
 
 
@@ -136,7 +136,7 @@ def test_faults_are_recorded_and_replayed_and_no_replay_waits_for_a_retry() -> N
 
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.whole
-def test_an_attempt_of_several_turns_is_replayed() -> None:
+def test_an_attempt_with_several_turns_is_replayed() -> None:
     chosen = ("experiment=full_freshqa", "dataset=turns_mini", "dataset.ids=[1,21,26]")
     recorded = run(*chosen, "cassette=record")
     for folder in replays(*chosen)[0]:
@@ -156,11 +156,11 @@ async def answer(question: Question, session: Session) -> str:
     similar = await memory.similar("rivers", f"Tell me: {question.text}", 2, 0.75)
     return "\\n".join(turn.model_dump_json() for turn in [*await memory.recent("rivers", 9), *similar])
 """
-"""An agent that remembers by embeddings, on a thread of the same name for every sample."""
+"""An agent with embedded memories, whose thread has the same name for every sample."""
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_memories_by_embeddings_are_replayed_and_no_sample_has_those_of_another() -> None:
+def test_embedded_memories_are_replayed_and_not_shared_between_samples() -> None:
     Path("remembers.py").write_text(REMEMBERS, encoding="utf-8")
     chosen = ("experiment=shallow_freshqa", "limit=3", "judge=[]", "agent=python", "agent.function=remembers:answer")
     recorded = run(*chosen, "cassette=record", "runner.concurrency=3")
@@ -178,7 +178,7 @@ def free_port() -> int:
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_a_strict_endpoint_is_recorded_with_what_was_learned_of_it(world_port: int) -> None:
+def test_what_was_learned_about_a_strict_endpoint_is_recorded(world_port: int) -> None:
     strict = Path(__file__).resolve().parents[3] / "shared" / "endpoints" / "strict.py"
     if not strict.is_file():
         pytest.skip("no ../shared/endpoints beside the checkout")
@@ -209,7 +209,7 @@ def proxy(world_port: int) -> Iterator[Proxy]:
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_after_one_word_of_a_prompt_has_changed_only_what_it_touches_is_recorded_anew(
+def test_after_a_prompt_change_only_affected_requests_are_recorded_again(
     proxy: Proxy, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     chosen = ("experiment=shallow_freshqa", "limit=1", "judge=[]", f"llm.base_url={proxy.base_url}")
@@ -231,7 +231,7 @@ def test_after_one_word_of_a_prompt_has_changed_only_what_it_touches_is_recorded
     asked = len(proxy.forwarded)
     for mode in ("replay", "refresh"):
         assert rows(run(*changed, f"cassette={mode}")) == rows(fresh)
-    run(*chosen, "cassette=replay", code=2)  # which is forgotten
+    run(*chosen, "cassette=replay", code=2)  # `refresh` has deleted this recording
     assert len(proxy.forwarded) == asked
 
 
@@ -241,14 +241,14 @@ TWO = "judge=[letters,words]"
 
 @pytest.fixture
 def tiny(here: Workplace) -> Path:
-    """A small run that was recorded; what it asked is forgotten."""
+    """A small recorded run; the endpoint's list of questions is cleared."""
     (here.path / "conf/judge/words.yaml").write_text("# @package judge.words\n# Words\ntarget: tiny_parts:Words\n")
     recorded = run(*TINY, "cassette=record")
     here.endpoint.asked.clear()
     return recorded
 
 
-def test_of_a_judge_that_is_added_auto_asks_that_judge_alone(here: Workplace, tiny: Path) -> None:
+def test_auto_asks_only_for_an_added_judge(here: Workplace, tiny: Path) -> None:
     before = here.path.joinpath("cassettes/tiny/agent.sqlite").read_bytes()
     run(*TINY, TWO, "cassette=auto")
     assert len(here.endpoint.asked) == 6
@@ -260,7 +260,7 @@ def test_of_a_judge_that_is_added_auto_asks_that_judge_alone(here: Workplace, ti
     assert here.path.joinpath("cassettes/tiny/agent.sqlite").read_bytes() == before
 
 
-def test_scoring_again_never_touches_what_the_agent_recorded(
+def test_rescoring_never_touches_the_agents_recording(
     here: Workplace, tiny: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cassettes = here.path / "cassettes/tiny"
@@ -282,7 +282,7 @@ def test_scoring_again_never_touches_what_the_agent_recorded(
     assert (cassettes / "agent.sqlite").read_bytes() == agent
 
 
-def test_a_run_that_goes_on_records_what_was_left(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_resumed_run_records_what_was_left(here: Workplace, capsys: pytest.CaptureFixture[str]) -> None:
     here.endpoint.refuse_from = 4
     run(*TINY, "cassette=record", code=2)
     here.endpoint.refuse_from = None

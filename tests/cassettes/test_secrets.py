@@ -1,4 +1,4 @@
-"""Secrets in the environment, and in what services answer, are in no file of a recorded run and nothing it says."""
+"""Secrets in the environment and in services' answers are in no file of a recorded run and in no output."""
 
 import json
 import shutil
@@ -24,10 +24,10 @@ SECRETS = {
     "SEARCH_API_KEY": "canary-of+the/search=77",
     "ODD_SECRET_TOKEN": 'canary"of\\the\u00e4environment',
 }
-"""The first two are named by config, the third only by its name."""
+"""The config names the first two; the third is recognized only by its name."""
 
 ISSUED = "sk-proj-Ab1cD2eF3gH4iJ5kL6mN7oP8qR9sT0"
-"""A key that services tell of and no variable holds."""
+"""A key that services reveal and no variable holds."""
 
 LEAKS = [*SECRETS.values(), ISSUED]
 
@@ -94,7 +94,7 @@ def services() -> Iterator[tuple[Services, str]]:
 
 
 def written(here: Path) -> Iterator[tuple[str, bytes]]:
-    """Every file of runs and cassettes, the latter also unpacked."""
+    """Every file of runs and cassettes, the latter also decompressed."""
     for path in [*here.glob("results/**/*"), *here.glob("cassettes/**/*")]:
         if path.is_file():
             for data in unpacked(path) if path.suffix == ".sqlite" else [path.read_bytes()]:
@@ -102,7 +102,7 @@ def written(here: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def spellings(secret: str) -> list[bytes]:
-    """As it is, and as JSON and HTML write it."""
+    """The secret as it is and as escaped in JSON and HTML."""
     texts = [
         secret,
         json.dumps(secret)[1:-1],
@@ -156,13 +156,13 @@ def test_no_secret_is_in_any_file_or_message_and_a_replay_needs_no_key(
     assert leaks == []
 
 
-def test_a_run_that_is_not_recorded_keeps_and_says_no_secret_either(
+def test_an_unrecorded_run_stores_and_prints_no_secret_either(
     here: Workplace,
     services: tuple[Services, str],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What its services answer in has their keys, and an MCP server that does not start complains of its own."""
+    """The services' answers contain their keys, and an MCP server that fails to start prints one."""
     base = services[1]
     shutil.copy(Path(__file__).parent / "curious.py", here.path)
     (here.path / "conf/agent/curious.yaml").write_text("# Curious\ntarget: curious:Curious\n")
@@ -182,5 +182,5 @@ def test_a_run_that_is_not_recorded_keeps_and_says_no_secret_either(
     said = capsys.readouterr()
     assert "it says: error: ***" in said.err
     texts = [str(said).encode(), *(path.read_bytes() for path in here.path.glob("results/**/*") if path.is_file())]
-    named = list(SECRETS.values())[:2]  # the third has no digit
+    named = list(SECRETS.values())[:2]  # the third has no digit, so it is not recognized
     assert not [secret for secret in named for text in texts for form in spellings(secret) if form in text]

@@ -1,4 +1,4 @@
-"""Files of cassettes: what goes in comes out, in order, whatever it is and however the file was left."""
+"""Cassette files: what goes in comes out, in order, whatever it is and however the file was left."""
 
 import json
 import resource
@@ -91,7 +91,7 @@ def answers(cassette: Cassette, request: Exchange, times: int) -> list[bytes | N
 
 @settings(max_examples=25)
 @given(st.lists(EXCHANGES, max_size=5))
-def test_every_exchange_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, given: list[Exchange]) -> None:
+def test_every_exchange_is_read_back_unchanged(tmp_path_factory: pytest.TempPathFactory, given: list[Exchange]) -> None:
     path = tmp_path_factory.mktemp("store") / "agent.sqlite"
     with Store(path, writes=True) as store:
         keep(opened(store), *given)
@@ -112,7 +112,7 @@ def opened_again(store: Store) -> Cassette:
 
 
 @pytest.mark.parametrize("body", [b"[" * 480 + b"]" * 480, b'{"a":' * 990 + b"1" + b"}" * 990, b"[" * 5000])
-def test_json_that_is_nested_without_end_is_kept_and_harms_nothing_that_follows(store: Store, body: bytes) -> None:
+def test_deeply_nested_json_is_kept_and_harms_nothing_after_it(store: Store, body: bytes) -> None:
     hostile = Exchange("GET", "https://a.example/", status=200, response_body=body)
     cassette = opened(store)
     keep(cassette, hostile, answered({"a": 1}, "after"))
@@ -135,7 +135,7 @@ def test_equal_requests_are_answered_in_the_order_in_which_they_were_made(path: 
         assert cassette.unused() == 0
 
 
-def test_what_is_recorded_anew_takes_the_place_of_all_earlier_exchanges_of_its_request(path: Path) -> None:
+def test_recording_a_request_again_replaces_all_its_earlier_exchanges(path: Path) -> None:
     for turn in ("old", "new"):
         with Store(path, writes=True) as store:
             cassette = opened(store)
@@ -146,7 +146,7 @@ def test_what_is_recorded_anew_takes_the_place_of_all_earlier_exchanges_of_its_r
     assert not any(b"old" in data for data in unpacked(path))
 
 
-def test_what_nobody_asked_for_is_forgotten_with_its_texts_and_the_rest_stays(path: Path) -> None:
+def test_unused_exchanges_are_deleted_with_their_texts_and_the_rest_stays(path: Path) -> None:
     shared, gone = f"shared {LONG}", f"gone {LONG}"
     for number in range(3):
         with Store(path, writes=True) as store:
@@ -164,7 +164,7 @@ def test_what_nobody_asked_for_is_forgotten_with_its_texts_and_the_rest_stays(pa
     assert path.stat().st_size <= size
 
 
-def test_blocks_are_filled_and_each_text_is_there_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_filled_and_each_text_is_stored_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "BLOCK_BYTES", 1000)
     given = [answered({"q": number, "text": LONG}, f"{number} {LONG}") for number in range(20)]
     with Store(path, writes=True) as store:
@@ -177,7 +177,7 @@ def test_blocks_are_filled_and_each_text_is_there_once(path: Path, monkeypatch: 
         assert database.execute("SELECT count(*) FROM items WHERE size = ?", (len(LONG),)).fetchone() == (1,)
 
 
-def test_a_file_to_which_nothing_is_added_stays_byte_for_byte(path: Path) -> None:
+def test_a_file_is_byte_identical_if_nothing_is_added(path: Path) -> None:
     with Store(path, writes=True, ignored=["id"]) as store:
         store.describe({"clock": "then"})
         keep(opened(store), answered({"q": 1}, "one"))
@@ -190,7 +190,7 @@ def test_a_file_to_which_nothing_is_added_stays_byte_for_byte(path: Path) -> Non
     assert path.read_bytes() == before
 
 
-def test_two_recordings_into_one_file_keep_what_both_say(path: Path) -> None:
+def test_two_recordings_into_one_file_are_both_kept(path: Path) -> None:
     with Store(path, writes=True) as one, Store(path, writes=True) as other:
         for number in range(5):
             keep(opened(one, "s1/1"), answered({"q": number}, f"one {number}"))
@@ -202,7 +202,7 @@ def test_two_recordings_into_one_file_keep_what_both_say(path: Path) -> None:
         assert [exchange.response_body.decode() for exchange in kept(path, name)] == [f"{who} {n}" for n in range(5)]
 
 
-def test_two_runs_that_record_at_once_do_not_end_each_other(path: Path) -> None:
+def test_two_runs_can_record_at_once(path: Path) -> None:
     def record(name: str) -> None:
         with Store(path, writes=True) as store:
             keep(opened(store, name), *(answered({"q": number}, f"{LONG} {name} {number}") for number in range(100)))
@@ -212,7 +212,7 @@ def test_two_runs_that_record_at_once_do_not_end_each_other(path: Path) -> None:
     assert [len(kept(path, name)) for name in ("s1/1", "s2/1")] == [100, 100]
 
 
-def test_a_reader_is_not_disturbed_by_who_writes_or_closes(path: Path) -> None:
+def test_a_reader_is_not_disturbed_by_a_writer(path: Path) -> None:
     with Store(path, writes=True) as store:
         keep(opened(store), *(answered({"q": number}, f"{LONG} {number}") for number in range(3)))
     with Store(path, writes=False) as reader:
@@ -224,7 +224,7 @@ def test_a_reader_is_not_disturbed_by_who_writes_or_closes(path: Path) -> None:
     assert len(kept(path)) == 4
 
 
-def test_a_file_that_a_kill_left_is_read_and_packed_by_the_next(path: Path) -> None:
+def test_a_file_left_by_a_kill_is_readable_and_packed_by_the_next_writer(path: Path) -> None:
     store = Store(path, writes=True)
     keep(opened(store), answered({"q": 1}, LONG))
     copy = path.parent / "copy"
@@ -241,7 +241,7 @@ def test_a_file_that_a_kill_left_is_read_and_packed_by_the_next(path: Path) -> N
 
 
 @pytest.mark.parametrize("table", ["exchanges", "items", "blocks"])
-def test_what_was_changed_after_it_was_recorded_is_noticed(path: Path, table: str) -> None:
+def test_changes_after_recording_are_detected(path: Path, table: str) -> None:
     with Store(path, writes=True) as store:
         keep(opened(store), answered({"q": 1}, LONG))
     with closing(sqlite3.connect(path)) as database:
@@ -264,7 +264,7 @@ def test_what_was_changed_after_it_was_recorded_is_noticed(path: Path, table: st
         (b"", "record one with cassette=record"),
     ],
 )
-def test_a_file_that_is_not_there_or_no_recording_is_said_with_the_remedy(
+def test_a_missing_or_invalid_file_is_reported_with_the_remedy(
     tmp_path: Path, content: bytes | None, said: str
 ) -> None:
     path = tmp_path / "agent.sqlite"
@@ -275,13 +275,13 @@ def test_a_file_that_is_not_there_or_no_recording_is_said_with_the_remedy(
     assert str(path) in str(caught.value)
 
 
-def test_a_folder_that_cannot_be_made_is_said_as_that(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a file")
     with pytest.raises(UserError, match=r"file: cannot be created \(.*\); name another folder"):
         Store(tmp_path / "file" / "agent.sqlite", writes=True)
 
 
-def test_a_file_that_the_disk_has_no_room_for_is_said_as_that(path: Path) -> None:
+def test_a_full_disk_is_reported(path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))  # as on a full disk
     try:

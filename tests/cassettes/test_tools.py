@@ -1,4 +1,4 @@
-"""Tools that speak no HTTP, or have clients of their own: what is kept of their calls, and what comes again."""
+"""Tools that use no HTTP or have their own clients: what is recorded of their calls, and what is replayed."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from aiq.llm.http import AsyncClient
 from aiq.tools.own import make_tool
 from aiq.tools.toolbox import ThinkArguments
 from tests.cases import table
-from tests.cassettes.conftest import CANARY, Deck, DeckMaker, Servers, booked, ended
+from tests.cassettes.conftest import CANARY, Deck, DeckMaker, Servers, model_calls, outcome_of
 from tests.llm.endpoint import OK
 from tests.settings import configured
 
@@ -88,7 +88,7 @@ def own(target: str) -> Tool:
 
 
 @each("tool")
-async def test_a_tool_is_replayed_at_its_boundary_and_carried_out_where_its_requests_are_recorded(
+async def test_a_tool_is_replayed_at_its_boundary_or_run_again_if_its_requests_are_recorded(
     deck: DeckMaker, serve: Servers, tool: str, arguments: dict[str, Any], again: int
 ) -> None:
     endpoint = await serve([OK])
@@ -97,9 +97,9 @@ async def test_a_tool_is_replayed_at_its_boundary_and_carried_out_where_its_requ
     for mode in ("record", "replay"):
         ran.clear()
         async with deck(mode, endpoint.base_url, tools=tools) as d:
-            outcome = await ended(d.call(tool, **arguments))
+            outcome = await outcome_of(d.call(tool, **arguments))
         returned = [(e.content, e.success, e.error) for e in d.events if isinstance(e, ToolReturned)]
-        seen.append((outcome, returned, booked(d.events), d.notes))
+        seen.append((outcome, returned, model_calls(d.events), d.notes))
     assert CANARY not in str(seen)
     assert seen[0] == seen[1]
     assert len(ran) == again
@@ -116,7 +116,7 @@ async def calls(place: str) -> str:
     return (await current().call_tool("counts", {"place": place})).content
 
 
-async def test_what_a_tool_asked_of_another_is_not_taken_for_the_agents_own_question(deck: DeckMaker) -> None:
+async def test_a_nested_tool_call_does_not_answer_the_agents_own_call(deck: DeckMaker) -> None:
     seen = []
     for mode in ("record", "replay"):
         ran.clear()
@@ -127,16 +127,16 @@ async def test_what_a_tool_asked_of_another_is_not_taken_for_the_agents_own_ques
     assert seen[0][0] == ["1 of Bergen", "2 of Bergen"]
 
 
-async def test_a_tool_that_fails_by_itself_does_so_in_the_same_words_recorded_or_not(deck: DeckMaker) -> None:
+async def test_a_tools_own_failure_has_the_same_message_recorded_or_not(deck: DeckMaker) -> None:
     for place in ("broken", "exits", "cancels"):
         seen = []
         for mode in ("off", "record", "replay"):
             async with deck(mode, tools=[own("weather")]) as d:
-                seen.append(await ended(d.call("weather", place=place)))
+                seen.append(await outcome_of(d.call("weather", place=place)))
         assert seen[0] == seen[1] == seen[2]
 
 
-async def test_what_cannot_be_kept_ends_the_work_also_of_whoever_goes_on(
+async def test_a_failed_write_ends_the_work_even_if_its_error_is_swallowed(
     deck: DeckMaker, serve: Servers, tmp_path: Path
 ) -> None:
     endpoint = await serve([OK])
@@ -145,7 +145,7 @@ async def test_what_cannot_be_kept_ends_the_work_also_of_whoever_goes_on(
         async with deck("record", endpoint.base_url) as d:
             d.recorder._stores["agent"].rows("PRAGMA max_page_count = 1")  # as on a full disk
             for number in range(40):
-                await ended(d.ask(f"{number} is kept or lost"))
+                await outcome_of(d.ask(f"{number} is kept or lost"))
 
     with pytest.raises(CassetteMiss, match=r"cannot be written .*full"):
         await careless()
@@ -153,7 +153,7 @@ async def test_what_cannot_be_kept_ends_the_work_also_of_whoever_goes_on(
         assert store.names() == {"s1/1": False}
 
 
-async def test_a_tool_that_was_given_up_or_ran_out_of_time_does_so_again(deck: DeckMaker, serve: Servers) -> None:
+async def test_a_tool_that_ran_out_of_time_does_so_again(deck: DeckMaker, serve: Servers) -> None:
     for name, mode, seconds in (("s", "record", 0.3), ("s", "replay", 500)):
         start = time.monotonic()
         async with deck(mode, tools=[own("weather")], limits=configured(Limits, sample_seconds=seconds)) as d:
@@ -162,15 +162,15 @@ async def test_a_tool_that_was_given_up_or_ran_out_of_time_does_so_again(deck: D
         assert time.monotonic() - start < 50
 
 
-async def test_when_the_time_for_research_was_over_is_recorded(deck: DeckMaker) -> None:
+async def test_the_moment_the_research_time_ran_out_is_recorded(deck: DeckMaker) -> None:
     limits, ends = configured(Limits, sample_seconds=20, on_limit="synthesize", reserve=0.9), []
     for mode, seconds in (("record", 2.1), ("replay", 0.0)):
         async with deck(mode, tools=[own("weather")], limits=limits) as d:
 
             async def work(d: Deck = d, seconds: float = seconds) -> list[Any]:
-                before = await ended(d.call("weather", place="Bergen"))
+                before = await outcome_of(d.call("weather", place="Bergen"))
                 await asyncio.sleep(seconds)
-                refused = [await ended(d.call("weather", place=place)) for place in ("Oslo", "Bergen")]
+                refused = [await outcome_of(d.call("weather", place=place)) for place in ("Oslo", "Bergen")]
                 return [before, refused, d.session.spent(), d.session.stop_reason]
 
             ends.append(await d.session.within_time(work()))
@@ -180,7 +180,7 @@ async def test_when_the_time_for_research_was_over_is_recorded(deck: DeckMaker) 
     assert told == ["limits.sample_seconds=20 is used up but for limits.reserve"] * 2
 
 
-async def test_connections_of_a_recorded_tool_are_no_gap_and_those_of_an_agent_are(
+async def test_unrecorded_connections_are_reported_for_an_agent_but_not_for_a_recorded_tool(
     deck: DeckMaker, pages_port: int, tmp_path: Path
 ) -> None:
     url = f"http://127.0.0.1:{pages_port}/article"
@@ -199,7 +199,7 @@ async def test_connections_of_a_recorded_tool_are_no_gap_and_those_of_an_agent_a
     assert f"did not go through the session and are not recorded: 127.0.0.1:{pages_port} (1)" in note
     with pytest.raises(CassetteMiss, match=r"a connection \(.*use session\.openai"):
         async with deck("replay") as d:
-            await ended(asyncio.wait_for(_swallowed(with_a_client_of_its_own(d)), 5))
+            await outcome_of(asyncio.wait_for(_swallowed(with_a_client_of_its_own(d)), 5))
 
 
 async def _swallowed(work: Any) -> None:

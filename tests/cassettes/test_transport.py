@@ -1,4 +1,4 @@
-"""What is recorded comes again as it came: answers, refusals, broken streams, pages; nobody waits."""
+"""Recorded exchanges are replayed as they were (answers, refusals, broken streams, pages), without waiting."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from aiq.core.concurrency import gather_bounded
 from aiq.core.errors import LimitReached, ModelError, ToolError, ToolErrorKind, UserError
 from aiq.core.run_settings import CassetteSettings
 from aiq.core.usage import Limits
-from tests.cassettes.conftest import CANARY, Deck, DeckMaker, Servers, booked, ended
+from tests.cassettes.conftest import CANARY, Deck, DeckMaker, Servers, model_calls, outcome_of
 from tests.cassettes.exchanges import unpacked
 from tests.llm.endpoint import CUT, OK, chunk, completed, error, http, streamed
 from tests.settings import configured
@@ -28,7 +28,7 @@ SCRIPTS: dict[str, list[bytes]] = {
     "busy at first": [error(500), error(429, retry_after="0.01"), OK],
     "busy always": [error(503, "come back later")],
     "refused": [error(400, "no such field")],
-    "no word": [CUT, OK],
+    "no answer": [CUT, OK],
     "not JSON": [http(200, b"<html>")],
     "no choices": [http(200, {"error": {"message": "overloaded"}}), OK],
     "cut off": [http(200, completed())[:-20], OK],
@@ -48,7 +48,7 @@ def exchanges(folder: Path, account: str = "agent") -> list[Exchange]:
 
 
 async def thrice(deck: DeckMaker, serve: Servers, script: list[bytes], work: Callable[[Deck], Any]) -> list[Any]:
-    """What work comes to and is booked as: unrecorded, recorded, and replayed with long waits and no endpoint."""
+    """The outcome and model calls of work done unrecorded, recorded, and replayed with long waits and no endpoint."""
     seen = []
     for mode in ("off", "record", "replay"):
         if mode != "replay":
@@ -58,16 +58,16 @@ async def thrice(deck: DeckMaker, serve: Servers, script: list[bytes], work: Cal
         start = time.monotonic()
         async with deck(mode, endpoint.base_url, first_seconds=60 if mode == "replay" else 0.01) as d:
             await d.ask("first")
-            outcome = await ended(work(d))
+            outcome = await outcome_of(work(d))
         assert d.notes == []
         kind, text = outcome
-        seen.append(((kind, text.replace(str(endpoint.port), "PORT")), booked(d.events)))
+        seen.append(((kind, text.replace(str(endpoint.port), "PORT")), model_calls(d.events)))
     assert time.monotonic() - start < 50
     return seen
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
-async def test_a_models_answer_comes_again_with_its_failures_and_nobody_waits(
+async def test_a_model_call_is_replayed_with_its_failures_and_without_waiting(
     deck: DeckMaker, serve: Servers, script: list[bytes], tmp_path: Path
 ) -> None:
     live, recorded, replayed = await thrice(deck, serve, script, Deck.ask)
@@ -75,7 +75,7 @@ async def test_a_models_answer_comes_again_with_its_failures_and_nobody_waits(
     assert {exchange.role for exchange in exchanges(tmp_path)} == {"aiq.planner"}
 
 
-async def test_embeddings_come_again_and_another_text_is_a_miss_that_shows_it(
+async def test_embeddings_are_replayed_and_a_miss_shows_the_changed_text(
     deck: DeckMaker, serve: Servers, tmp_path: Path
 ) -> None:
     vectors = [[0.125, -1.0, 1 / 3], [1e-9, 2.0, 0.5]]
@@ -95,7 +95,7 @@ async def test_embeddings_come_again_and_another_text_is_a_miss_that_shows_it(
             await embed(d, "three")
 
 
-async def test_an_answer_that_does_not_come_or_does_not_end_in_time_is_late_again(
+async def test_an_answer_that_did_not_come_or_end_in_time_times_out_again(
     deck: DeckMaker, serve: Servers, tmp_path: Path
 ) -> None:
     unending = http(200, completed("never whole"), content_length="100000")
@@ -109,23 +109,21 @@ async def test_an_answer_that_does_not_come_or_does_not_end_in_time_is_late_agai
             if mode == "replay":
                 serve.stop()
             async with deck(mode, endpoint.base_url, timeout_seconds=0.3) as d:
-                seen.append((await ended(d.ask(str(options))), booked(d.events)))
+                seen.append((await outcome_of(d.ask(str(options))), model_calls(d.events)))
         assert seen[0] == seen[1] == seen[2]
         assert seen[0][0][0].startswith("ModelError")
         assert [exchange.error for exchange in exchanges(tmp_path)] == [error_] * 3
 
 
 @pytest.mark.parametrize("script", STREAMS.values(), ids=STREAMS)
-async def test_a_stream_comes_again_with_every_field_and_where_it_broke_off(
+async def test_a_stream_is_replayed_with_every_field_up_to_where_it_broke_off(
     deck: DeckMaker, serve: Servers, script: list[bytes]
 ) -> None:
     live, recorded, replayed = await thrice(deck, serve, script, Deck.stream)
     assert live == recorded == replayed
 
 
-async def test_an_endpoint_that_was_not_there_is_recorded_and_asked_again_by_auto(
-    deck: DeckMaker, serve: Servers
-) -> None:
+async def test_an_unreachable_endpoint_is_recorded_and_asked_again_by_auto(deck: DeckMaker, serve: Servers) -> None:
     endpoint = await serve([OK])
     serve.stop()
     for mode in ("record", "replay"):
@@ -139,7 +137,7 @@ async def test_an_endpoint_that_was_not_there_is_recorded_and_asked_again_by_aut
         assert await d.ask() == "hello"
 
 
-async def test_auto_asks_only_what_is_new_and_refresh_forgets_what_is_not_asked_for(
+async def test_auto_asks_only_what_is_new_and_refresh_deletes_what_is_unused(
     deck: DeckMaker, serve: Servers, tmp_path: Path
 ) -> None:
     endpoint = await serve([OK])
@@ -160,7 +158,7 @@ async def test_auto_asks_only_what_is_new_and_refresh_forgets_what_is_not_asked_
         assert len(d.notes) == (mode == "replay")
 
 
-async def test_a_run_that_goes_on_forgets_nothing_and_leaves_whole_what_judges_share(
+async def test_a_resumed_run_deletes_nothing_and_keeps_what_judges_share_complete(
     deck: DeckMaker, serve: Servers, tmp_path: Path
 ) -> None:
     endpoint = await serve([OK])
@@ -173,7 +171,7 @@ async def test_a_run_that_goes_on_forgets_nothing_and_leaves_whole_what_judges_s
         assert store.names() == {"s1/1": True, "shared": True}
 
 
-def test_what_may_vary_is_fixed_when_it_is_recorded(tmp_path: Path) -> None:
+def test_the_ignored_fields_are_fixed_by_the_recording(tmp_path: Path) -> None:
     for mode, ignored in (("record", ["user"]), ("replay", []), ("replay", ["user"]), ("record", ["user"])):
         Recorder(configured(CassetteSettings, mode=mode, ignored=ignored), tmp_path, Redactor([])).close()
     for mode in ("record", "replay"):
@@ -181,7 +179,7 @@ def test_what_may_vary_is_fixed_when_it_is_recorded(tmp_path: Path) -> None:
             Recorder(configured(CassetteSettings, mode=mode, ignored=["id"]), tmp_path, Redactor([]))
 
 
-async def test_a_request_that_was_never_recorded_is_shown_beside_the_closest_and_ends_the_work(
+async def test_an_unrecorded_request_is_compared_with_the_closest_and_ends_the_work(
     deck: DeckMaker, serve: Servers
 ) -> None:
     endpoint = await serve([OK])
@@ -194,15 +192,15 @@ async def test_a_request_that_was_never_recorded_is_shown_beside_the_closest_and
     with pytest.raises(CassetteMiss, match=said.replace("(agent)", ".agent.")):
         async with deck("replay", endpoint.base_url) as d:
             await d.ask("one wort")
-    with pytest.raises(CassetteMiss):  # also where whoever asked makes nothing of it
+    with pytest.raises(CassetteMiss):  # even if the caller swallows the error
         async with deck("replay", endpoint.base_url) as d:
-            await ended(d.ask("one wort"))
+            await outcome_of(d.ask("one wort"))
     with pytest.raises(CassetteMiss, match="nothing: it was made more often than it was recorded"):
         async with deck("replay", endpoint.base_url) as d:
             await asyncio.gather(d.ask("one word"), d.ask("one word"))
 
 
-async def test_what_is_given_up_is_given_up_again(deck: DeckMaker, serve: Servers) -> None:
+async def test_an_abandoned_request_is_abandoned_again(deck: DeckMaker, serve: Servers) -> None:
     endpoint = await serve([OK], delay=0.4)
 
     async def impatient(d: Deck) -> str:
@@ -221,12 +219,10 @@ async def test_what_is_given_up_is_given_up_again(deck: DeckMaker, serve: Server
     for work, outcome in ((impatient, ("TimeoutError", "")), (beside_a_failure, ("ToolError failed", "the other one"))):
         for mode in ("record", "replay"):
             async with deck(mode, endpoint.base_url) as d:
-                assert await ended(work(d)) == outcome
+                assert await outcome_of(work(d)) == outcome
 
 
-async def test_the_time_of_a_sample_is_up_again_without_waiting_for_it(
-    deck: DeckMaker, serve: Servers, tmp_path: Path
-) -> None:
+async def test_a_sample_runs_out_of_time_again_without_waiting(deck: DeckMaker, serve: Servers, tmp_path: Path) -> None:
     endpoint = await serve([OK, OK, OK, OK], delay=0.1)
 
     async def work(d: Deck) -> None:
@@ -248,12 +244,12 @@ async def test_the_time_of_a_sample_is_up_again_without_waiting_for_it(
             with pytest.raises(LimitReached, match="sample_seconds"):
                 await d.session.within_time(work(d))
         d.session.end()
-        seen.append([call[2] for call in booked(d.events)])
+        seen.append([call[2] for call in model_calls(d.events)])
     assert time.monotonic() - start < 50
     assert seen[0] == seen[1]
     assert [exchange.error for exchange in exchanges(tmp_path)].count(TIME_UP) == 2
-    async with deck("replay", endpoint.base_url) as d:  # without a limit, whoever asks is told
-        assert (await ended(work(d)))[0] != "value"
+    async with deck("replay", endpoint.base_url) as d:  # without a limit, the caller gets the error
+        assert (await outcome_of(work(d)))[0] != "value"
 
 
 PAGES: dict[str, dict[str, Any]] = {
@@ -270,40 +266,40 @@ PAGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("path", "web"), PAGES.items(), ids=PAGES)
-async def test_pages_come_again_with_their_redirects_and_failures(
+async def test_pages_are_replayed_with_their_redirects_and_failures(
     deck: DeckMaker, pages_port: int, path: str, web: dict[str, Any], tmp_path: Path
 ) -> None:
     seen = []
     for mode in ("off", "record", "replay"):
         async with deck(mode, web={**web, "allow_hosts": [f"127.0.0.1:{pages_port}"]}) as d:
-            seen.append(await ended(d.fetch(f"http://127.0.0.1:{pages_port}{path}")))
+            seen.append(await outcome_of(d.fetch(f"http://127.0.0.1:{pages_port}{path}")))
     assert seen[0] == seen[1] == seen[2]
     assert sum(len(exchange.response_body) for exchange in exchanges(tmp_path)) < 1_000_000
     assert {exchange.error for exchange in exchanges(tmp_path)} <= {None, f"{GIVEN_UP}: 0.00"}  # so no replay waits
 
 
-async def test_a_page_that_is_forbidden_is_not_asked_again_and_the_file_stays_as_it_is(
+async def test_a_forbidden_page_is_not_fetched_again_and_the_file_is_unchanged(
     deck: DeckMaker, pages_port: int, tmp_path: Path
 ) -> None:
     kept = []
     for mode in ("record", "refresh"):
         async with deck(mode, web={"allow_hosts": [f"127.0.0.1:{pages_port}"]}) as d:
-            assert "403" in (await ended(d.fetch(f"http://127.0.0.1:{pages_port}/status/403")))[1]
+            assert "403" in (await outcome_of(d.fetch(f"http://127.0.0.1:{pages_port}/status/403")))[1]
         kept.append((tmp_path / "cassettes" / "agent.sqlite").read_bytes())
     assert kept[0] == kept[1]
 
 
-async def test_an_address_that_nobody_may_ask_or_that_has_nobody_is_refused_again(deck: DeckMaker) -> None:
+async def test_a_refused_or_unreachable_address_fails_again(deck: DeckMaker) -> None:
     for url, allowed in (("http://127.0.0.1:1/", ["127.0.0.1:1"]), ("http://localhost:1/", [])):
         seen = []
         for mode in ("off", "record", "replay"):
             async with deck(mode, web={"allow_hosts": allowed}) as d:
-                seen.append(await ended(d.fetch(url)))
+                seen.append(await outcome_of(d.fetch(url)))
         assert seen[0][0].startswith("ToolError")
         assert seen[0] == seen[1] == seen[2]
 
 
-async def test_secrets_are_gone_before_anybody_reads_an_answer(deck: DeckMaker, serve: Servers, tmp_path: Path) -> None:
+async def test_secrets_are_redacted_before_an_answer_is_read(deck: DeckMaker, serve: Servers, tmp_path: Path) -> None:
     halves = [chunk(content=part) for part in ("key ", CANARY[:8], CANARY[8:], " end")]
     for script, ask in (
         ([http(200, completed(f"it is {CANARY}"), set_cookie=CANARY, x_request_id=f"id-{CANARY}")], Deck.ask),
@@ -315,7 +311,7 @@ async def test_secrets_are_gone_before_anybody_reads_an_answer(deck: DeckMaker, 
         for mode in ("record", "replay"):
             async with deck(mode, endpoint.base_url) as d:
                 await d.ask("first")
-                seen.append(await ended(ask(d, f"do you know {CANARY}?")))
+                seen.append(await outcome_of(ask(d, f"do you know {CANARY}?")))
             assert CANARY not in str(seen) + str(d.events).replace(f"do you know {CANARY}", "")
         assert CANARY in str(endpoint.got[1].body)
         assert seen[0] == seen[1]
@@ -323,10 +319,12 @@ async def test_secrets_are_gone_before_anybody_reads_an_answer(deck: DeckMaker, 
         assert CANARY.encode() not in data
 
 
-async def test_given_up_reads_say_how_long_a_replay_is_to_wait(deck: DeckMaker, serve: Servers, tmp_path: Path) -> None:
+async def test_an_abandoned_read_records_how_long_a_replay_waits(
+    deck: DeckMaker, serve: Servers, tmp_path: Path
+) -> None:
     endpoint = await serve([OK], delay=5)
     async with deck("record", endpoint.base_url) as d:
-        await ended(asyncio.wait_for(d.ask(), 0.2))
+        await outcome_of(asyncio.wait_for(d.ask(), 0.2))
     ((name, _, seconds),) = [(exchange.error or "").partition(": ") for exchange in exchanges(tmp_path)]
     assert name == GIVEN_UP
     assert 0.1 <= float(seconds) < 2

@@ -1,4 +1,4 @@
-"""Files of vcrpy: stock vcrpy replays what we recorded, and we replay what it recorded; both with a stock client."""
+"""vcrpy files: stock vcrpy replays what we recorded, and we replay what it recorded, both with a stock client."""
 
 import asyncio
 import gzip
@@ -48,7 +48,7 @@ async def serving(script: list[bytes]) -> AsyncIterator[Endpoint]:
 
 @asynccontextmanager
 async def recorded(mode: str, folder: Path) -> AsyncIterator[AsyncClient]:
-    """A stock HTTP client on our transport, whose work belongs to KEY."""
+    """A stock HTTP client on our transport, recording for KEY."""
     recorder = Recorder(configured(CassetteSettings, mode=mode), folder, Redactor([]))
     try:
         with recorder.for_sample("agent", KEY):
@@ -58,7 +58,7 @@ async def recorded(mode: str, folder: Path) -> AsyncIterator[AsyncClient]:
 
 
 async def ask(base_url: str, client: AsyncClient | None = None) -> list[str]:
-    """One question twice, one whose answer is streamed, one that is refused."""
+    """Ask one question twice, one with a streamed answer, and one that is refused."""
     openai = AsyncOpenAI(base_url=base_url, api_key="sk-0123456789abcdefghijkl", max_retries=0, http_client=client)
 
     async def create(question: str, **options: Any) -> Any:
@@ -120,7 +120,7 @@ exchanges = st.builds(
 
 @settings(max_examples=30)
 @given(st.lists(exchanges, max_size=4))
-def test_what_was_exported_is_imported_as_it_was(
+def test_exported_exchanges_are_imported_unchanged(
     tmp_path_factory: pytest.TempPathFactory, kept: list[Exchange]
 ) -> None:
     file = tmp_path_factory.mktemp("vcr") / "cassette"
@@ -146,7 +146,7 @@ def test_what_vcrpy_cannot_hold_is_counted() -> None:
 
 
 @given(st.lists(st.tuples(st.text(), st.integers(1, 12)), unique=True))
-def test_names_of_files_are_safe_and_distinct(keys: list[tuple[str, int]]) -> None:
+def test_file_names_are_safe_and_distinct(keys: list[tuple[str, int]]) -> None:
     names = [f"{sample}/{epoch}" for sample, epoch in keys] + ["shared", "CON/1", "con/1", "../x/1", "x" * 300 + "/1"]
     files = {file_name(name, "yaml") for name in names}
     assert len({file.lower() for file in files}) == len(set(names))
@@ -172,7 +172,7 @@ GOOD = to_vcr([Exchange("GET", "http://a.example/", status=200, response_body=b"
         ("\x00", "control characters are not allowed"),
     ],
 )
-def test_a_bad_file_is_one_line_and_leaves_nothing(
+def test_a_bad_file_is_reported_in_one_line_and_leaves_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
 ) -> None:
     file = tmp_path / "bad.yaml"
@@ -184,7 +184,7 @@ def test_a_bad_file_is_one_line_and_leaves_nothing(
     assert not (tmp_path / "new").exists()
 
 
-def test_the_values_of_secret_variables_are_taken_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_values_of_secret_variables_are_redacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "correct-horse-battery")
     file = tmp_path / "theirs.yaml"
     kept = [

@@ -1,4 +1,4 @@
-"""What `findings` finds in a file of cassettes: whatever was changed, secrets wherever they are, and what is left."""
+"""What `findings` finds in a cassette file: every change, secrets wherever they are, and leftovers."""
 
 import json
 import random
@@ -46,7 +46,7 @@ def found(path: Path, *values: str) -> list[str]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Two cassettes of ten exchanges in which nothing is wrong."""
+    """Two valid cassettes of ten exchanges each."""
     path = tmp_path / "agent.sqlite"
     record(path, a=[exchange(number) for number in range(10)], b=[exchange(number) for number in range(10, 20)])
     assert found(path) == []
@@ -82,7 +82,7 @@ CLOSED = "its contents were changed after it was closed" + ANEW
         ("DELETE FROM blocks", None),
     ],
 )
-def test_whatever_is_changed_is_found(path: Path, statement: str, said: list[str] | None) -> None:
+def test_every_change_is_found(path: Path, statement: str, said: list[str] | None) -> None:
     with closing(sqlite3.connect(path)) as database:
         assert database.execute(statement).rowcount == 1
         database.commit()
@@ -92,7 +92,7 @@ def test_whatever_is_changed_is_found(path: Path, statement: str, said: list[str
 
 
 def test_no_changed_byte_goes_unnoticed_or_ends_in_a_traceback(path: Path) -> None:
-    """But those that say nothing: notes of SQLite's own."""
+    """Except for bytes that carry no data: SQLite's own bookkeeping."""
     whole = path.read_bytes()
     used = [at for at, byte in enumerate(whole) if byte]
     with Store(path, writes=False) as store:
@@ -109,7 +109,7 @@ def test_no_changed_byte_goes_unnoticed_or_ends_in_a_traceback(path: Path) -> No
 
 
 @pytest.mark.parametrize("kept", [0, 1, 100, 4096, 9000])
-def test_a_file_that_was_cut(path: Path, kept: int) -> None:
+def test_a_truncated_file_is_reported(path: Path, kept: int) -> None:
     path.write_bytes(path.read_bytes()[:kept])
     assert found(path)
 
@@ -141,7 +141,7 @@ def test_a_secret_is_found_wherever_it_is(tmp_path: Path, leaking: Exchange, pla
     assert found(path) == [f"b/1: a secret (model key) in the {place} of 2 exchanges; {remedy}"]
 
 
-def test_the_values_of_variables_and_what_a_recording_says_of_its_run(tmp_path: Path) -> None:
+def test_secrets_are_found_in_encoded_values_and_in_the_recorded_settings(tmp_path: Path) -> None:
     path, secret = tmp_path / "agent.sqlite", "correct-horse-battery"
     record(path, a=[replace(PLAIN, response_body=b64encode(secret.encode())), replace(PLAIN, url=f"http://{MARK}/")])
     with Store(path, writes=True) as store:
@@ -152,12 +152,12 @@ def test_the_values_of_variables_and_what_a_recording_says_of_its_run(tmp_path: 
     assert value.startswith("a/1: a secret (value of a variable) in the response's body of 1 exchange; ")
 
 
-def test_what_was_cut_off_and_what_nothing_refers_to(path: Path) -> None:
+def test_incomplete_recordings_and_orphaned_texts_are_reported(path: Path) -> None:
     with Store(path, writes=True) as store:
         cassette = store.cassette("a/1")
         assert cassette is not None
         cassette.mark(whole=False)
-    with closing(sqlite3.connect(path)) as database:  # as a process that was killed leaves it
+    with closing(sqlite3.connect(path)) as database:  # as a killed process leaves it
         database.execute("DELETE FROM exchanges WHERE cassette = 2")
         database.execute("DELETE FROM about WHERE name = 'digest'")
         database.commit()

@@ -1,6 +1,6 @@
-"""Runs in a process of its own, in which nothing may be connected or looked up, by the settings of each as JSON.
+"""Do runs, whose overrides are given as JSON, in a process that must not connect or look anything up.
 
-Says "no network" where the kernel gives it a namespace without one.
+Prints "no network" if the kernel allows a namespace without one.
 """
 
 import ctypes

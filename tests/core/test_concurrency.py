@@ -1,4 +1,4 @@
-"""Concurrent work: locks by key in the order of coming; bounded, ordered, and ended as a whole by the first error."""
+"""Concurrent work: fair locks by key; bounded and ordered gathering, which the first error cancels as a whole."""
 
 import asyncio
 import gc
@@ -9,7 +9,7 @@ from aiq.core.concurrency import Locks, completed, gather_bounded
 from aiq.core.errors import JudgeError
 
 
-async def test_one_at_a_time_per_key_and_keys_do_not_wait_for_each_other() -> None:
+async def test_a_lock_admits_one_at_a_time_per_key_and_keys_are_independent() -> None:
     locks = Locks()
     inside: list[str] = []
 
@@ -23,10 +23,10 @@ async def test_one_at_a_time_per_key_and_keys_do_not_wait_for_each_other() -> No
     assert inside.index("1 out") < inside.index("2 in")
     assert inside.index("3 in") < inside.index("1 out")
     gc.collect()
-    assert len(locks._locks) == 0  # those that nobody needs are gone
+    assert len(locks._locks) == 0  # unused locks are gone
 
 
-async def test_work_is_bounded_and_keeps_its_order() -> None:
+async def test_work_is_bounded_and_results_keep_their_order() -> None:
     running, most = 0, 0
 
     async def work(item: int) -> int:
@@ -41,7 +41,7 @@ async def test_work_is_bounded_and_keeps_its_order() -> None:
     assert most == 2
 
 
-async def test_the_first_error_ends_the_rest_before_it_is_raised() -> None:
+async def test_the_first_error_cancels_the_rest_before_it_is_raised() -> None:
     ended: list[str] = []
 
     async def work(item: str) -> None:
@@ -58,7 +58,7 @@ async def test_the_first_error_ends_the_rest_before_it_is_raised() -> None:
     assert ended == ["slow"]
 
 
-def test_an_error_of_the_work_has_no_context_of_ours() -> None:
+def test_an_error_from_completed_work_has_no_context() -> None:
     async def work() -> None:
         raise JudgeError("no answer")
 

@@ -22,7 +22,7 @@ class Outer(Settings):
 
 
 @pytest.mark.parametrize(
-    ("target", "says"),
+    ("target", "message"),
     [
         ("aiq.core.usage", "not of the form"),
         ("aiq.nowhere:Agent", "there is no module 'aiq.nowhere'"),
@@ -31,14 +31,14 @@ class Outer(Settings):
         ("aiq..core:Usage", "not of the form"),
     ],
 )
-def test_load_names_the_setting_and_what_is_wrong(target: str, says: str) -> None:
+def test_load_names_the_setting_and_what_is_wrong(target: str, message: str) -> None:
     with pytest.raises(ConfigError, match=r"^agent\.target: ") as caught:
         load(target, "agent.target")
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("values", "says"),
+    ("values", "message"),
     [
         (["count"], "agent=['count']: is a section; write agent.count=VALUE"),
         ({"count": "x" * 10_000}, f"agent.count='{'x' * 96}...: "),
@@ -54,14 +54,14 @@ def test_load_names_the_setting_and_what_is_wrong(target: str, says: str) -> Non
         ({"names": "one"}, "agent.names='one': write a list: agent.names=[...]"),
     ],
 )
-def test_wrong_settings_are_one_line(values: object, says: str) -> None:
+def test_wrong_settings_are_reported_in_one_line(values: object, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         validate(Outer, values, "agent")
-    assert str(caught.value).startswith(says)
+    assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 
-def test_the_first_few_mistakes_are_told_and_how_to_get_what_is_missing() -> None:
+def test_only_the_first_mistakes_are_listed_with_a_hint_for_missing_settings() -> None:
     class Needed(Settings):
         one: int
         two: int

@@ -22,20 +22,20 @@ from aiq.core.usage import Usage, UsageLedger
         {"value": 1.0, "numerator": 1.0, "denominator": 2.0},
     ],
 )
-def test_a_score_says_exactly_one_thing_and_is_finite(fields: dict[str, object]) -> None:
+def test_a_score_is_a_finite_value_or_ratio_or_an_error(fields: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Score(metric="m", **fields)
 
 
-def test_the_sample_hash_covers_the_question_and_not_what_judges_hold() -> None:
+def test_the_sample_hash_covers_the_question_but_not_answers_or_reference() -> None:
     sample = Sample(id="1", question=Question(text="Who?"), answers=("A",))
     assert sample.hash == sample.model_copy(update={"answers": ("B",), "reference": "text"}).hash
     assert sample.hash != sample.model_copy(update={"question": Question(text="What?")}).hash
-    assert sample.hash == "e96661ec21dfac99"  # rows of earlier versions have it
+    assert sample.hash == "e96661ec21dfac99"  # as in the rows of earlier versions
 
 
 @given(st.lists(st.text(), min_size=1))
-def test_seeds_repeat_fit_31_bits_and_keep_the_boundaries_of_their_parts(parts: list[str]) -> None:
+def test_seeds_repeat_fit_31_bits_and_depend_on_where_the_parts_split(parts: list[str]) -> None:
     assert derive(*parts) == derive(*parts)
     assert 0 <= derive(*parts) < 2**31
     assert derive("ab", "c") != derive("a", "bc")

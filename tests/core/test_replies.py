@@ -1,4 +1,4 @@
-"""What of a reply is an answer: thoughts go, tool calls written as text are none, and what cut a report off is said."""
+"""Which part of a reply is the answer: no thoughts, no tool calls written as text, and why a report was cut off."""
 
 import time
 from typing import Any
@@ -54,19 +54,19 @@ UNFINISHED = ["<think>The user asks about it. Let me see and", "X\n<think>b", "<
 
 
 @pytest.mark.parametrize(("reply", "answer"), CLOSED)
-def test_closed_thoughts_go(reply: str, answer: str) -> None:
+def test_closed_thoughts_are_removed(reply: str, answer: str) -> None:
     assert without_thoughts(reply) == answer
     assert not ends_in_thought(reply)
 
 
 @pytest.mark.parametrize("text", NAMED)
-def test_a_text_that_names_tags_stays(text: str) -> None:
+def test_text_that_mentions_tags_is_unchanged(text: str) -> None:
     assert without_thoughts(text) == text
     assert not ends_in_thought(text)
 
 
 @pytest.mark.parametrize("text", UNFINISHED)
-def test_a_thought_without_an_end_is_seen(text: str) -> None:
+def test_an_unclosed_thought_is_detected(text: str) -> None:
     assert ends_in_thought(text)
     assert ends_in_thought(without_thoughts(text))
 
@@ -74,7 +74,7 @@ def test_a_thought_without_an_end_is_seen(text: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["<think>", "</think>\n", "`<think>", "```\n", "<think \n", "x <think> and </think>\n"]
 )
-def test_a_loop_of_tags_is_read_in_time(piece: str) -> None:
+def test_repeated_tags_are_read_quickly(piece: str) -> None:
     start = time.process_time()
     without_thoughts(piece * 10_000)
     assert time.process_time() - start < 2
@@ -164,19 +164,19 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize("text", CALLS)
-def test_a_call_is_no_answer(text: str) -> None:
+def test_a_tool_call_is_recognized(text: str) -> None:
     assert is_tool_call(text)
 
 
 @pytest.mark.parametrize("text", [*ANSWERS, "# A report\n\n" + "words " * 99 + '<tool_call>{"name": "x"}</tool_call>'])
-def test_an_answer_is_no_call(text: str) -> None:
+def test_an_answer_is_not_taken_for_a_tool_call(text: str) -> None:
     assert not is_tool_call(text)
 
 
 @pytest.mark.parametrize(
     "piece", ["<tool", '{"name": ', "[", '"a", ', '{"name": "a", "arguments": {}}', "a(b=", "<a_", "~~~"]
 )
-def test_a_loop_of_calls_is_read_in_time(piece: str) -> None:
+def test_repeated_calls_are_read_quickly(piece: str) -> None:
     start = time.process_time()
     is_tool_call(piece * 10_000)
     assert time.process_time() - start < 2
@@ -202,7 +202,7 @@ def said(content: Any = None, finish: str = "stop", **message: Any) -> RawReply:
         (said(None, "tool_calls", tool_calls=[{"id": "1"}]), "the model called tools and said nothing"),
     ],
 )
-def test_an_empty_answer_says_why(reply: RawReply, why: str) -> None:
+def test_an_empty_answer_has_a_reason(reply: RawReply, why: str) -> None:
     found = why_no_answer(" ", [said("before"), reply])
     assert found is not None
     assert found.startswith("the text is empty (a.writer: ")
@@ -217,13 +217,13 @@ def test_an_empty_answer_says_why(reply: RawReply, why: str) -> None:
         ("The answer is Ransen, and", None),
     ],
 )
-def test_a_text_that_is_no_answer_says_why(text: str, why: str | None) -> None:
+def test_a_text_that_is_not_an_answer_has_a_reason(text: str, why: str | None) -> None:
     found = why_no_answer(text, [said(text, "length")])
     assert (found is None) == (why is None)
     assert why is None or (why in str(found) and "finish_reason length" in str(found))
 
 
-def test_a_refusal_is_no_answer() -> None:
+def test_a_refusal_is_not_an_answer() -> None:
     found = why_no_answer("I cannot help", [said(None, refusal="I cannot help"), said("thanks")])
     assert found == "a.writer: the model refused: 'I cannot help'"
     assert why_no_answer("I cannot help", [said("I cannot help")]) is None
@@ -237,17 +237,17 @@ LONG = said("word " * 50 + "the end of all", "MAX_TOKENS")
     ("report", "replies", "cut"),
     [
         pytest.param(CUT.text, [CUT], True, id="the reply itself"),
-        pytest.param(f"# Title\n\n{CUT.text}\n\n## References\n[1] x", [CUT], True, id="with more around it"),
-        pytest.param("Ransen [2], and", [CUT], True, id="taken out of the reply"),
+        pytest.param(f"# Title\n\n{CUT.text}\n\n## References\n[1] x", [CUT], True, id="with more text around it"),
+        pytest.param("Ransen [2], and", [CUT], True, id="from the end of the reply"),
         pytest.param(f"<think>Hm</think>{CUT.text}", [CUT], True, id="thoughts"),
-        pytest.param(LONG.text, [LONG], True, id="another endpoint's word for it"),
-        pytest.param(WHOLE.text, [CUT, WHOLE], False, id="written anew"),
+        pytest.param(LONG.text, [LONG], True, id="another finish_reason"),
+        pytest.param(WHOLE.text, [CUT, WHOLE], False, id="rewritten"),
         pytest.param(f"{CUT.text} has been since May.", [CUT, said("has been since May.")], False, id="continued"),
         pytest.param(f"{CUT.text} has", [CUT, said("has", "length")], True, id="continued and cut again"),
-        pytest.param(CUT.text, [CUT, said("Ransen")], True, id="a later word that is in it"),
+        pytest.param(CUT.text, [CUT, said("Ransen")], True, id="a later reply that is part of it"),
         pytest.param(WHOLE.text, [WHOLE, said("Ransen", "length")], False, id="a later question for its last word"),
-        pytest.param("Something else.", [CUT], False, id="of no reply"),
-        pytest.param("Ransen.", [CUT], False, id="taken out of its middle"),
+        pytest.param("Something else.", [CUT], False, id="not from a reply"),
+        pytest.param("Ransen.", [CUT], False, id="from the middle of the reply"),
         pytest.param("The answer is", [said("The answer is", "content_filter")], True, id="filtered"),
         pytest.param("", [said("", "length")], False, id="nothing"),
         pytest.param("A report from a file.", [], False, id="no model was asked"),

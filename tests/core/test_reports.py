@@ -1,4 +1,4 @@
-"""What the citations of a report are worth, in one word."""
+"""The citation status of a report."""
 
 import pytest
 
@@ -23,6 +23,6 @@ TWICE = RemovedCitation(number=2, target="https://a.test", reason="duplicate_of_
         (None, False, "no_sources"),
     ],
 )
-def test_the_status_of_citations(audit: Audit | None, has_sources: bool, status: str) -> None:
+def test_citation_status(audit: Audit | None, has_sources: bool, status: str) -> None:
     assert citation_status("shallow", audit, has_sources) == status
     assert citation_status("meta", audit, has_sources) is None

@@ -53,7 +53,7 @@ def urls(found: Sequence[Source]) -> list[str]:
     return [(source.url or "").removeprefix("https://a.example/") for source in found]
 
 
-async def test_sources_stand_in_the_order_of_calls_whichever_returns_first() -> None:
+async def test_sources_are_in_call_order_whichever_call_returns_first() -> None:
     asked = session([])
 
     async def call(turn: int, index: int, query: str, seconds: float) -> None:
@@ -64,7 +64,7 @@ async def test_sources_stand_in_the_order_of_calls_whichever_returns_first() -> 
     assert urls(asked.sources.all()) == ["a/1", "a/2", "b/1", "b/2", "c/1", "c/2"]
 
 
-async def test_calls_of_one_place_stand_in_the_order_in_which_they_began() -> None:
+async def test_calls_at_the_same_position_are_in_the_order_they_started() -> None:
     asked = session([])
     for turn, queries in ((2, "zy"), (1, "xw")):
         with nested_call(turn, 0, None):
@@ -73,7 +73,7 @@ async def test_calls_of_one_place_stand_in_the_order_in_which_they_began() -> No
     assert urls(asked.sources.all()) == ["x/1", "x/2", "w/1", "w/2", "z/1", "z/2", "y/1", "y/2"]
 
 
-async def test_a_call_is_in_the_log_with_its_end_and_what_failed_brings_no_source() -> None:
+async def test_calls_are_logged_with_their_outcome_and_failed_ones_add_no_source() -> None:
     events: list[Event] = []
     asked = session(events)
     await asked.call_tool("lookup", {"query": "a\ud83d"}, "id-1")
@@ -99,12 +99,12 @@ async def test_a_call_is_in_the_log_with_its_end_and_what_failed_brings_no_sourc
     assert [event.traceback is None for event in returned] == [True, True, True, True, False]
     assert f"{__file__}" in (returned[-1].traceback or "")
     assert isinstance(events[0], ToolCalled)
-    assert events[0].arguments == {"query": "a\ufffd"}  # half of a character cannot be logged
+    assert events[0].arguments == {"query": "a\ufffd"}  # half a surrogate pair cannot be logged
     assert urls(asked.sources.all()) == ["a\ufffd/1", "a\ufffd/2"]
     assert {source.call_id for source in asked.sources.all()} == {"id-1"}
 
 
-async def test_arguments_may_come_as_the_json_that_the_model_wrote() -> None:
+async def test_arguments_may_be_the_json_that_the_model_wrote() -> None:
     events: list[Event] = []
     asked = session(events)
     await asked.call_tool("lookup", '{"query": "a"}', "id-1")
@@ -116,19 +116,19 @@ async def test_arguments_may_come_as_the_json_that_the_model_wrote() -> None:
         await asked.call_tool("lookup", '{"seconds": NaN, "of": [Infinity]}')
     *called, odd = [event.arguments for event in events if isinstance(event, ToolCalled)]
     assert called == [{"query": "a"}, *[{}] * 5]
-    assert str(odd["seconds"]) == "nan", "what models write is logged, whatever it is"
+    assert str(odd["seconds"]) == "nan", "whatever models write is logged"
     returned = [event.error for event in events if isinstance(event, ToolReturned)]
     assert returned == [None, *[ToolErrorKind.INVALID_ARGUMENTS] * 6]
 
 
-async def test_sources_of_a_loop_that_marks_no_call_stand_in_the_order_of_its_calls() -> None:
+async def test_sources_of_calls_without_a_position_are_in_call_order() -> None:
     asked = session([])
     await asked.call_tool("lookup", {"query": "z"})
     await asyncio.gather(*(asked.call_tool("lookup", {"query": query}) for query in ("y", "x")))
     assert urls(asked.sources.all()) == ["z/1", "z/2", "y/1", "y/2", "x/1", "x/2"]
 
 
-async def test_urls_that_were_only_seen_are_kept_apart() -> None:
+async def test_urls_only_mentioned_or_echoed_are_not_retrieved_sources() -> None:
     asked = session([])
     await asked.call_tool("lookup", {"query": "https://c.example/asked"}, "id-1")
     await asked.call_tool("lookup", {"query": "empty"})
@@ -147,7 +147,7 @@ async def test_urls_that_were_only_seen_are_kept_apart() -> None:
     assert all(source.digest for source in asked.sources.all())
 
 
-async def test_work_beyond_its_time_is_a_limit_and_other_timeouts_are_not() -> None:
+async def test_exceeding_the_sample_time_is_a_limit_and_other_timeouts_are_not() -> None:
     with pytest.raises(LimitReached, match=r"limits\.sample_seconds=0\.01"):
         await session([], sample_seconds=0.01).within_time(asyncio.sleep(5))
 
@@ -158,7 +158,7 @@ async def test_work_beyond_its_time_is_a_limit_and_other_timeouts_are_not() -> N
         await session([], sample_seconds=5).within_time(late())
 
 
-async def test_a_bound_session_is_found_by_the_tasks_started_from_there_only() -> None:
+async def test_a_bound_session_is_visible_only_to_tasks_started_within_it() -> None:
     async def found() -> Session:
         return current()
 

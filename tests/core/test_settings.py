@@ -65,14 +65,14 @@ def test_a_single_name_needs_no_brackets_and_ids_are_text(pages: object, ids: ob
 
 
 @each("address")
-def test_an_endpoint_is_a_web_address_without_a_secret_and_the_error_shows_none(address: str) -> None:
+def test_an_endpoint_is_a_url_without_secrets_and_the_error_shows_none(address: str) -> None:
     with pytest.raises(ConfigError) as raised:
         validate(LlmSettings, {"base_url": address, "model": "m"}, "llm")
     assert str(raised.value).startswith("llm.base_url=")
     assert "secret" not in str(raised.value)
 
 
-def test_an_endpoint_goes_by_its_name_or_its_address() -> None:
+def test_an_endpoint_is_known_by_its_name_or_its_url() -> None:
     given = {"base_url": "https://models.example/v1/", "model": "m"}
     assert configured(LlmSettings, **given).endpoint == "https://models.example/v1"
     assert configured(LlmSettings, **given, known_as="mine").endpoint == "mine"
@@ -80,7 +80,7 @@ def test_an_endpoint_goes_by_its_name_or_its_address() -> None:
         configured(LlmSettings, **given, known_as="  ")
 
 
-def test_quirks_that_change_what_a_model_is_asked_are_part_of_a_roles_set_up() -> None:
+def test_quirks_that_change_requests_are_part_of_a_roles_setup() -> None:
     given: dict[str, Any] = {"base_url": "http://127.0.0.1:1/v1", "model": "m"}
     usual = configured(LlmSettings, **given)
     plain = configured(LlmSettings, **given, quirks={"structured": "prose", "seed": False})

@@ -10,19 +10,19 @@ ANY_CHARACTERS = st.text(st.characters(codec=None, exclude_categories=()))
 
 
 @given(ANY_CHARACTERS)
-def test_what_comes_out_can_be_written_and_is_the_same_again(text: str) -> None:
+def test_repaired_text_is_valid_unicode_and_repairing_is_idempotent(text: str) -> None:
     mended = utf8_safe(text)
     assert mended.encode().decode() == mended
     assert utf8_safe(mended) == mended
 
 
 @given(st.text())
-def test_halves_are_joined_where_they_meet_and_other_text_stays(text: str) -> None:
+def test_surrogate_pairs_are_joined_and_valid_text_is_unchanged(text: str) -> None:
     assert utf8_safe(text) == text
     assert utf8_safe("a\ud83d\ude00b\ud83d") == "a\U0001f600b\ufffd"
 
 
-def test_keys_and_values_of_json_are_mended_and_the_rest_is_left_as_it_is() -> None:
+def test_json_keys_and_values_are_repaired_and_the_rest_is_unchanged() -> None:
     value = {"\ud83d": ["\ud83d", 1.5, None, {"a": "\ud83d"}]}
     mended = {"\ufffd": ["\ufffd", 1.5, None, {"a": "\ufffd"}]}
     assert utf8_safe_value(value) == mended
@@ -33,17 +33,17 @@ def test_keys_and_values_of_json_are_mended_and_the_rest_is_left_as_it_is() -> N
 
 
 @pytest.mark.parametrize("deep", [201, 900, 100_000])
-def test_json_that_is_nested_without_reason_is_refused_as_what_is_none(deep: int) -> None:
+def test_json_nested_too_deeply_is_refused_like_invalid_json(deep: int) -> None:
     assert json_value(b'{"a": ' + b"[" * 199 + b"]" * 199 + b"}")
     for text in ("[" * deep + "]" * deep, '{"a":' * deep + "1" + "}" * deep, "{"):
         with pytest.raises(ValueError, match=r"nested too deep|Expecting"):
             json_value(text)
 
 
-def test_a_number_of_things_has_its_plural() -> None:
+def test_counts_are_pluralized() -> None:
     assert [plural(n, "page") for n in (0, 1, 2, 1200)] == ["0 pages", "1 page", "2 pages", "1,200 pages"]
     assert [plural(n, "try", "tries") for n in (1, 2)] == ["1 try", "2 tries"]
 
 
-def test_names_beyond_the_first_are_dots() -> None:
+def test_names_beyond_the_limit_become_an_ellipsis() -> None:
     assert [join_first("abcd"[:n], 3) for n in (0, 3, 4)] == ["", "a, b, c", "a, b, c, ..."]

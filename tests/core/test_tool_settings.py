@@ -1,4 +1,4 @@
-"""How MCP servers are named in the settings of a run, and what is said of a setting that is wrong."""
+"""MCP servers in the settings of a run, and the errors for wrong settings."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.cases import table
 each = table(__file__)
 
 
-def test_servers_are_named_on_the_command_line_and_have_what_all_have() -> None:
+def test_servers_can_be_set_on_the_command_line_and_inherit_common_settings() -> None:
     tools = aiq.settings(
         "tools.mcp.files.command=[npx,-y,@scope/server-files,--port,8000]",
         "tools.mcp.files.timeout_seconds=5",
@@ -26,7 +26,7 @@ def test_servers_are_named_on_the_command_line_and_have_what_all_have() -> None:
     assert web.headers_env == {"Authorization": "MY_TOKEN"}
 
 
-def test_an_option_of_the_group_tool_can_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tool_option_can_name_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     option = tmp_path / "conf/tool/notes.yaml"
     option.parent.mkdir(parents=True)
@@ -38,7 +38,7 @@ def test_an_option_of_the_group_tool_can_name_one(tmp_path: Path, monkeypatch: p
 
 
 @each("given")
-def test_a_wrong_setting_is_one_line(given: list[str], why: str) -> None:
+def test_a_wrong_setting_is_reported_in_one_line(given: list[str], why: str) -> None:
     with pytest.raises(ConfigError, match=why) as raised:
         aiq.settings(*given)
     assert "\n" not in str(raised.value)

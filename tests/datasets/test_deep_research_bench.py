@@ -66,7 +66,7 @@ def test_a_task_becomes_a_sample(tmp_path: Path) -> None:
     assert read(tmp_path, language="zh") == (second,)
 
 
-def test_every_layout_reads_alike(tmp_path: Path) -> None:
+def test_every_layout_gives_the_same_samples(tmp_path: Path) -> None:
     expected = read(flat(tmp_path / "flat"))
     assert read(flat(tmp_path / "packed", packed=True)) == expected
     assert read(tmp_path / "flat" / "query.jsonl") == expected
@@ -100,12 +100,12 @@ def test_the_form_with_question_and_expected_output(tmp_path: Path) -> None:
 
 
 @each("change")
-def test_broken_criteria_are_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def test_broken_criteria_are_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     folder = flat(tmp_path)
     write(folder / "criteria.jsonl", [CRITERIA[0], {**CRITERIA[1], **change}])
     with pytest.raises(DatasetError) as caught:
         read(folder)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(folder / "criteria.jsonl") in str(caught.value)
 
 
@@ -120,10 +120,10 @@ def test_missing_files_and_cells_are_named(tmp_path: Path) -> None:
             read(flat(tmp_path), **{setting: absent})
     with pytest.raises(ConfigError, match=r"dataset\.critera: there is no such setting"):
         read(tmp_path, critera="x")
-    for name, row, said in (
+    for name, row, message in (
         ("reference.jsonl", {"id": 1, "article": " "}, "line 1: no article"),
         ("query.jsonl", {"id": 1, "prompt": ""}, "line 1: no prompt"),
     ):
         write(flat(tmp_path) / name, [row])
-        with pytest.raises(DatasetError, match=said):
+        with pytest.raises(DatasetError, match=message):
             read(tmp_path)

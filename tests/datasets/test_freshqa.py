@@ -1,4 +1,4 @@
-"""FreshQA in every form in which it is handed out, and what is said of a broken file."""
+"""FreshQA in every form in which it is published, and the errors for broken files."""
 
 import csv
 import gzip
@@ -111,7 +111,7 @@ SEVERAL_LINES = {**ROW, "id": "1", "source": "https://a.example\nhttps://b.examp
 BROKEN: dict[str, tuple[str | bytes, str]] = {
     "question-cell.csv": (
         sheet([SEVERAL_LINES, {**ROW, "id": "2", "question": " "}], above=2),
-        ", row 5: no question; fill it in or delete the row",  # as a spreadsheet counts
+        ", row 5: no question; fill it in or delete the row",  # rows as a spreadsheet counts them
     ),
     "id-cell.csv": (sheet([{**ROW, "id": ""}]), ", row 2: no id;"),
     **{f"no-{name}.csv": (lacking(name), f", row 2: the header lacks the column {name}; add it") for name in NEEDED},
@@ -141,12 +141,12 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_files_are_described_in_one_line(tmp_path: Path, name: str) -> None:
-    path, (content, said) = tmp_path / name, BROKEN[name]
+    path, (content, message) = tmp_path / name, BROKEN[name]
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert error(path).startswith(f"{path}{said}")
+    assert error(path).startswith(f"{path}{message}")
 
 
-def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     assert "cannot be read (Is a directory); check dataset.path" in error(tmp_path / "folder.csv")
     assert "cannot be read (No such file or directory)" in error(tmp_path / "absent.csv")
@@ -154,7 +154,7 @@ def test_what_is_no_file_is_named(tmp_path: Path) -> None:
         loaded(FRESHQA)
 
 
-def test_the_fingerprint_is_of_the_bytes(tmp_path: Path) -> None:
+def test_the_fingerprint_covers_the_bytes(tmp_path: Path) -> None:
     texts = (sheet([ROW]), sheet([ROW]), sheet([{**ROW, "note": "x"}]))
     one, same, other = (loaded(FRESHQA, written(tmp_path, text, f"{n}.csv")) for n, text in enumerate(texts))
     assert one.fingerprint == same.fingerprint != other.fingerprint
@@ -162,33 +162,33 @@ def test_the_fingerprint_is_of_the_bytes(tmp_path: Path) -> None:
 
 
 @each("release")
-def test_old_and_new_go_by_the_release(tmp_path: Path, release: Any, effective: str, age: str | None) -> None:
+def test_old_and_new_depend_on_the_release(tmp_path: Path, release: Any, effective: str, age: str | None) -> None:
     path = written(tmp_path, sheet([{**ROW, "effective_year": effective}]))
     assert read(path, release=release)[0].tags.get("age") == age
 
 
 @each("name")
-def test_the_release_is_read_from_the_files_name(tmp_path: Path, name: str, age: str | None) -> None:
+def test_the_release_is_read_from_the_file_name(tmp_path: Path, name: str, age: str | None) -> None:
     path = written(tmp_path, sheet([{**ROW, "effective_year": "2023"}]), name)
     assert read(path)[0].tags.get("age") == age
-    assert read(path, release="2023")[0].tags["age"] == "new"  # the setting says it louder
+    assert read(path, release="2023")[0].tags["age"] == "new"  # the setting takes precedence
 
 
-def test_without_a_release_the_latest_year_of_the_file_is_its_own(tmp_path: Path) -> None:
+def test_without_a_release_the_latest_year_in_the_file_counts(tmp_path: Path) -> None:
     years = ("before 2022", "2023", "2024", "2025")
     path = written(tmp_path, sheet([{**ROW, "id": year, "effective_year": year} for year in years]))
     assert [sample.tags["age"] for sample in read(path)] == ["old", "old", "new", "new"]
 
 
 @pytest.mark.parametrize("release", ["soon", "v1", "24.11.2025", "20251124"])
-def test_a_release_that_is_none_is_refused(tmp_path: Path, release: object) -> None:
+def test_an_invalid_release_is_refused(tmp_path: Path, release: object) -> None:
     with pytest.raises(ConfigError, match=r"release.*write a release such as v112425"):
         read(written(tmp_path, sheet([ROW])), release=release)
 
 
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all generated cases: each file is written over the one before."""
+    """One folder for all generated cases, each of which overwrites the file of the previous one."""
     return tmp_path_factory.mktemp("scratch")
 
 

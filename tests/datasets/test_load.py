@@ -1,4 +1,4 @@
-"""The one way in: shipped datasets, truth beside them, the hub, and the filters that choose among samples."""
+"""Loading datasets: shipped ones, truth beside them, the hub, and the filters that select samples."""
 
 import json
 import os
@@ -25,8 +25,8 @@ from tests.settings import configured
 each = table(__file__)
 
 
-def test_shipped_datasets_load_where_no_file_of_ones_own_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # no benchmarks/ here: the shipped one is meant
+def test_shipped_datasets_load_unless_the_user_has_such_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # no benchmarks/ here, so the shipped one is used
     questions = loaded(FRESHQA, "benchmarks/freshqa_mini/freshqa_mini.csv")
     tasks = loaded(DRB, "benchmarks/drb_mini")
     assert (questions.size, len(questions.samples), tasks.size) == (120, 120, 12)
@@ -39,7 +39,7 @@ def test_shipped_datasets_load_where_no_file_of_ones_own_is(tmp_path: Path, monk
     assert resolve("benchmarks/absent") == Path("benchmarks/absent")
 
 
-def test_truth_may_stand_elsewhere_or_nowhere(tmp_path: Path) -> None:
+def test_truth_may_be_elsewhere_or_absent(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     own = tmp_path / "data" / "own.jsonl"
     own.write_text('{"id": "a", "question": "Who?"}\n{"id": "b", "question": "Where?"}\n')
@@ -54,30 +54,30 @@ def test_truth_may_stand_elsewhere_or_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "said"),
+    ("column", "message"),
     [
         ("id", r"own\.jsonl, line 3: id x is already in .*own\.jsonl, line 1; keep one"),
         ("thread_id", "samples 1 and 3 have the same thread_id x.*history"),
     ],
 )
-def test_what_only_one_sample_may_have(tmp_path: Path, column: str, said: str) -> None:
+def test_ids_and_threads_must_be_unique(tmp_path: Path, column: str, message: str) -> None:
     own = tmp_path / "own.jsonl"
     own.write_text("".join(json.dumps({"question": "Who?", column: key}) + "\n" for key in ("x", "y", "x")))
-    with pytest.raises(DatasetError, match=said):
+    with pytest.raises(DatasetError, match=message):
         loaded(OWN, own)
 
 
 @each("row")
-def test_broken_truth_is_named(tmp_path: Path, row: str, said: str) -> None:
+def test_broken_truth_is_named(tmp_path: Path, row: str, message: str) -> None:
     (tmp_path / "own.csv").write_text("question\nWho?\n")
     (tmp_path / "truth.jsonl").write_text(row)
     with pytest.raises(DatasetError) as caught:
         loaded(OWN, tmp_path / "own.csv")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_format_of_ones_own_is_one_class_and_one_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As docs/datasets.md prints them."""
+def test_a_custom_format_is_one_class_and_one_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the code and config printed in docs/datasets.md."""
     page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
     (tmp_path / "riddles.py").write_text(page.partition("```python\n")[2].partition("```")[0])
     (tmp_path / "conf/dataset").mkdir(parents=True)
@@ -109,7 +109,7 @@ def of_hub(hub: str, split: str = "train") -> Dataset:
     )
 
 
-def test_rows_of_the_hub_are_read_and_its_failures_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_rows_are_read_and_hub_failures_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def load_dataset(name: str, config: str | None, *, split: str) -> list[dict[str, object]]:
         if split != "train":
             raise ValueError(f"Unknown split {split}.\nShould be one of ['train'].")
@@ -140,8 +140,8 @@ for hub, split in (("nobody-here/not-there", "train"), (sys.argv[1], "nope")):
 
 
 @pytest.mark.whole
-def test_the_hub_client_itself(tmp_path: Path) -> None:
-    """Ten seconds of computing, nearly all of it in the client."""
+def test_the_real_hub_client(tmp_path: Path) -> None:
+    """Takes ten seconds of computing, nearly all of it in the client."""
     folder = tmp_path / "freshqa"
     folder.mkdir()
     (folder / "train.csv").write_text(
@@ -192,7 +192,7 @@ def test_filters_combine_and_the_limit_comes_last() -> None:
     assert chosen(sample=10, limit=3) == chosen(sample=10)[:3]
 
 
-def test_a_sample_is_drawn_by_the_seed_and_keeps_the_order() -> None:
+def test_a_subset_is_drawn_by_the_seed_and_keeps_the_order() -> None:
     first = chosen(sample=8)
     assert len(first) == 8
     assert first == sorted(first) == chosen(sample=8)
@@ -202,8 +202,8 @@ def test_a_sample_is_drawn_by_the_seed_and_keeps_the_order() -> None:
 
 
 @each("filters")
-def test_a_filter_that_leaves_nothing_is_named(filters: dict[str, Any], said: str) -> None:
-    with pytest.raises(DatasetError, match=said):
+def test_a_filter_that_leaves_nothing_is_named(filters: dict[str, Any], message: str) -> None:
+    with pytest.raises(DatasetError, match=message):
         chosen(**filters)
     with pytest.raises(DatasetError, match=r"dataset\.path and dataset\.hub are both set"):
         loaded(FRESHQA, "x", hub="y")

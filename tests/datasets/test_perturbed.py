@@ -1,4 +1,4 @@
-"""Tasks multiplied by perturbations and severities."""
+"""One sample for every combination of task, perturbation and severity."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def perturbed(**more: Any) -> Dataset:
     return loaded("aiq.datasets.perturbed:PerturbedBench", "benchmarks/drb_mini", **settings)
 
 
-def test_every_task_has_its_report_as_it_is_and_each_severity() -> None:
+def test_every_task_has_its_undamaged_report_and_each_severity() -> None:
     found = perturbed(tasks=2)
     assert [sample.id for sample in found.samples] == [
         *("1.none.0", "1.facts.10", "1.facts.50"), *("2.none.0", "2.facts.10", "2.facts.50"),
@@ -30,12 +30,12 @@ def test_every_task_has_its_report_as_it_is_and_each_severity() -> None:
 
 
 @pytest.mark.parametrize("perturbations", [{}, {"facts": []}, {"facts": [0]}, {"facts": ["many"]}])
-def test_severities_that_are_none_are_refused(perturbations: dict[str, Any]) -> None:
+def test_invalid_severities_are_refused(perturbations: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="perturbations"):
         perturbed(perturbations=perturbations)
 
 
-def test_ids_and_their_parts() -> None:
+def test_ids_are_parsed_into_their_parts() -> None:
     assert Perturbed.parse(Perturbed("7.x", "facts", 25).id) == ("7.x", "facts", 25)
     assert Perturbed("7", "facts", 25).tags == {"base": "7", "perturbation": "facts", "severity": "25"}
     assert [Perturbed.parse(text) for text in ("7", "7.25", "", ".facts.25", "7.facts.-1", "7..2")] == [None] * 6

@@ -1,4 +1,4 @@
-"""Questions of one's own: their simplest form, and those with documents, a collection, data sources or a history."""
+"""A user's own questions: the simplest form, and those with documents, a collection, data sources or a history."""
 
 import csv
 import json
@@ -88,19 +88,19 @@ def _cell(value: Any) -> str:
         ({"history": [{"speaker": "user", "text": "Hi."}]}, {"history": (Turn(speaker="user", text="Hi."),)}),
     ],
 )
-def test_what_a_row_says_of_its_question(tmp_path: Path, row: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_the_question_fields_of_a_row(tmp_path: Path, row: dict[str, Any], expected: dict[str, Any]) -> None:
     (sample,) = samples(written(tmp_path, **row))
     assert sample.question == Question(text="Who?", **expected)
     assert sample.tags == {}
 
 
 @each("row")
-def test_a_malformed_value_names_the_row(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    with pytest.raises(DatasetError, match=rf"own\.jsonl, line 1: {said}"):
+def test_a_malformed_value_names_the_row(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    with pytest.raises(DatasetError, match=rf"own\.jsonl, line 1: {message}"):
         samples(written(tmp_path, **row))
 
 
-def test_a_csv_cell_holds_several_and_other_columns_are_tags(tmp_path: Path) -> None:
+def test_a_csv_cell_holds_several_values_and_other_columns_are_tags(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text(
         "question,answers,level,documents,collection_name,data_sources\n"
@@ -113,7 +113,7 @@ def test_a_csv_cell_holds_several_and_other_columns_are_tags(tmp_path: Path) -> 
     assert second == Sample(id="2", question=Question(text="Why?"))
 
 
-def test_answers_and_reference_of_a_line_and_what_its_hash_holds(tmp_path: Path) -> None:
+def test_answers_and_reference_of_a_line_and_what_its_hash_covers(tmp_path: Path) -> None:
     assert samples(written(tmp_path, answers="[0, 1]"))[0].answers == ("[0, 1]",)
     (sample,) = samples(written(tmp_path, id=4, answers=["Ilan", 7], reference="R"))
     assert (sample.id, sample.answers, sample.reference) == ("4", ("Ilan", "7"), "R")
@@ -121,7 +121,7 @@ def test_answers_and_reference_of_a_line_and_what_its_hash_holds(tmp_path: Path)
     assert plain.hash != other.hash
 
 
-def test_turns_are_no_tag_and_change_the_hash_only_where_there_are_some(tmp_path: Path) -> None:
+def test_turns_are_not_a_tag_and_change_the_hash_only_if_there_are_any(tmp_path: Path) -> None:
     (plain,), (none,) = samples(written(tmp_path)), samples(written(tmp_path, turns=[]))
     assert (none.turns, none.tags, none.hash) == ((), {}, plain.hash)
     hashes = {samples(written(tmp_path, turns=turns))[0].hash for turns in (["a"], ["a", "b"], ["b", "a"])}

@@ -1,4 +1,4 @@
-"""The real files, where they lie beside the checkout."""
+"""The real files, if they are beside the checkout."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Agreement figures against values worked out by hand or published, and what must not change them."""
+"""Agreement statistics: against values worked out by hand or published, and invariances."""
 
 from random import Random
 from typing import Any
@@ -23,7 +23,7 @@ UNITS = [[value for value in unit if value is not None] for unit in zip(*OBSERVE
 RATINGS = st.lists(st.lists(st.integers(0, 4), max_size=4), max_size=12)
 
 IQ = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
-HOURS = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]  # of television: the squared rank differences sum to 194
+HOURS = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]  # of television a week; the squared rank differences sum to 194
 TIED = [(1, 1), (2, 3), (2, 2), (3, 3)]
 
 
@@ -57,14 +57,14 @@ def test_figures_by_hand(found: float | None, expected: float | None) -> None:
     assert found == (None if expected is None else pytest.approx(expected, abs=5e-4))
 
 
-def test_chance_is_near_nought() -> None:
+def test_chance_agreement_is_near_zero() -> None:
     random = Random(1)
     assert alpha_interval([[random.random() for _ in range(3)] for _ in range(2000)]) == pytest.approx(0, abs=0.05)
     assert alpha_nominal([[random.randrange(3) for _ in range(3)] for _ in range(2000)]) == pytest.approx(0, abs=0.05)
 
 
 @given(RATINGS)
-def test_what_does_not_count_for_alpha(units: list[list[int]]) -> None:
+def test_alpha_ignores_order_labels_scale_and_single_ratings(units: list[list[int]]) -> None:
     nominal, interval = alpha_nominal(units), alpha_interval([[float(v) for v in unit] for unit in units])
     assert alpha_nominal([[f"label {v}" for v in unit[::-1]] for unit in units[::-1]]) == pytest.approx(nominal)
     assert alpha_interval([[3.0 * v - 7 for v in unit] for unit in units]) == pytest.approx(interval)
@@ -86,7 +86,7 @@ def test_series_correlate_where_both_vary(measure: Any, pairs: list[tuple[int, i
 
 def test_an_interval_over_clusters_by_hand_and_at_the_edges() -> None:
     clusters = [[("a", "a")] * 4, [("a", "b")] * 4] * 2
-    # of four clusters, each 0 or 1: without one the share is 1/3 or 2/3, so that se = sqrt(3/4 * 4/36), n_eff = 3
+    # four clusters, each 0 or 1: leaving one out gives 1/3 or 2/3, hence se = sqrt(3/4 * 4/36), n_eff = 3
     assert jackknife95(clusters, accuracy, 0, 1) == pytest.approx(mean_interval(0.5, [0.5, -0.5] * 2, 0, 1))
     assert jackknife95(clusters[:1], accuracy, 0, 1) is None
     alike, other = [("a", "a")], [("b", "a"), ("b", "b")]
@@ -97,8 +97,8 @@ def test_an_interval_over_clusters_by_hand_and_at_the_edges() -> None:
 
 
 @pytest.mark.parametrize("shared", [0.0, 1.0])
-def test_intervals_hold_for_few_clusters(shared: float) -> None:
-    """Of a kappa whose truth is 0.5: six pairs a cluster, without and with something that a cluster's pairs share."""
+def test_intervals_cover_the_truth_with_few_clusters(shared: float) -> None:
+    """For a true kappa of 0.5 and six pairs per cluster, without and with an effect that a cluster's pairs share."""
     draw, held = Random(3), 0
     for _ in range(400):
         clusters = []

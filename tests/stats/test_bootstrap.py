@@ -1,4 +1,4 @@
-"""Resampled means and ratios: what they are of, how they spread, and that they are paired."""
+"""Resampled means and ratios: their center, their spread, and that columns are paired."""
 
 import numpy as np
 import pytest
@@ -20,18 +20,18 @@ def test_columns_share_the_draws() -> None:
     assert found[:, 1] - found[:, 0] == pytest.approx(0.5)
 
 
-def test_a_ratio_is_of_sums() -> None:
+def test_a_ratio_is_the_ratio_of_sums() -> None:
     found = resampled(np.array([[1.0], [9.0]]), np.array([[1.0], [10.0]]), resamples=500)
     assert set(np.round(found[:, 0], 6)) == {1.0, round(10 / 11, 6), 0.9}
 
 
-def test_what_has_no_score_weighs_nothing() -> None:
+def test_samples_without_a_score_have_no_weight() -> None:
     found = resampled(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]), resamples=200)
     assert np.nanmin(found) == np.nanmax(found) == 1.0
-    assert 0.15 < np.isnan(found).mean() < 0.35  # both draws of the first sample: a quarter
+    assert 0.15 < np.isnan(found).mean() < 0.35  # in a quarter of cases both draws are the first sample
 
 
-def test_drawn_in_blocks_by_a_seed() -> None:
+def test_the_seed_determines_the_draws() -> None:
     values, ones = np.random.default_rng(3).random((3, 1)), np.ones((3, 1))
     assert np.array_equal(resampled(values, ones, seed=5), resampled(values, ones, seed=5))
     assert not np.array_equal(resampled(values, ones, seed=5), resampled(values, ones, seed=6))

@@ -1,4 +1,4 @@
-"""Estimates and paired differences: by hand, by simulation, and what must not change them."""
+"""Estimates and paired differences: by hand, by simulation, and invariances."""
 
 import random
 import statistics
@@ -22,7 +22,7 @@ def known(found: T | None) -> T:
     return found
 
 
-def test_the_mean_is_of_samples_and_the_interval_is_students() -> None:
+def test_the_mean_is_over_samples_and_the_interval_is_students() -> None:
     found = known(mean_estimate([[1.0, 0.0], [1.0], [0.0, 0.0, 0.0]]))
     assert found.mean == pytest.approx(0.5)
     assert found.n == 3
@@ -40,7 +40,7 @@ def test_epochs_add_no_certainty_and_one_sample_has_no_interval() -> None:
 
 @settings(max_examples=40)
 @given(clusters, st.randoms(use_true_random=False))
-def test_the_order_of_samples_does_not_count(values: list[list[float]], shuffle: random.Random) -> None:
+def test_the_order_of_samples_does_not_matter(values: list[list[float]], shuffle: random.Random) -> None:
     shuffled = list(values)
     shuffle.shuffle(shuffled)
     assert mean_estimate(shuffled) == mean_estimate(values)
@@ -88,7 +88,7 @@ def test_a_paired_difference_leaves_out_how_hard_the_samples_are() -> None:
     assert high - low < 0.2
 
 
-def test_equal_runs_do_not_differ_and_strangers_do_not_compare() -> None:
+def test_equal_runs_do_not_differ_and_disjoint_runs_are_not_compared() -> None:
     values = {"a": [0.0, 1.0], "b": [1.0, 1.0]}
     found = known(paired_means(values, values))
     assert (found.mean, found.ci95, found.p, found.is_zero) == (0.0, None, None, True)
@@ -108,8 +108,8 @@ def test_paired_ratios_over_equal_denominators_are_paired_means(counts: list[tup
     assert ratios.ci95 == (means.ci95 and pytest.approx(means.ci95, abs=1e-9))
 
 
-def test_bounds_of_a_metric_decide_what_its_interval_is() -> None:
-    """Eight ones are no certainty; of an unbounded number that never varied nothing is known."""
+def test_the_bounds_of_a_metric_determine_its_interval() -> None:
+    """Eight ones prove nothing for certain; a constant unbounded metric has no interval at all."""
     ones = [[1.0]] * 8
     low, high = known(known(mean_estimate(ones, 0.0, 1.0)).ci95)
     assert (round(low, 3), high) == (0.676, 1.0)
@@ -120,14 +120,14 @@ def test_bounds_of_a_metric_decide_what_its_interval_is() -> None:
     assert known(paired_means(run, run, 1.0)).ci95 == pytest.approx((-0.3244, 0.3244), abs=1e-4)
 
 
-def test_numbers_alone_need_scipy() -> None:
-    """It takes most of a second to import, which the start of a run does not have."""
+def test_importing_estimates_does_not_import_scipy() -> None:
+    """Importing scipy takes most of a second, too long for the start of a run."""
     code = "import aiq.stats.agreement, aiq.stats.estimates, aiq.stats.noise, sys; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_ratio_is_tested_by_the_samples_that_changed() -> None:
-    """Of 20 samples of unequal size two have changed, which is no test; swapping the runs leaves p as it is."""
+    """If only 2 of 20 samples of unequal size changed, there is no test; swapping the runs does not change p."""
     first = {str(number): [(float(number // 2), float(number + 1))] for number in range(20)}
     few = first | {"3": [(4.0, 4.0)], "9": [(10.0, 10.0)]}
     assert known(paired_ratios(first, few)).p is None

@@ -38,8 +38,8 @@ def test_equal_answers_have_wilsons_interval(right: int, n: int) -> None:
 
 
 @pytest.mark.parametrize(("right", "n"), [(1, 8), (19, 20), (50, 101)])
-def test_shares_have_wilsons_interval_of_one_sample_less(right: int, n: int) -> None:
-    """As n - 1 is what the variance is divided by: n_eff = p (1 - p) / se^2 = n - 1. A sixth of Student's quantile."""
+def test_shares_have_wilsons_interval_for_n_minus_1(right: int, n: int) -> None:
+    """The variance is divided by n - 1, so n_eff = p (1 - p) / se^2 = n - 1; a sixth of the quantile is Student's."""
     share, q = right / n, scipy.stats.norm.ppf(0.975) * 5 / 6 + scipy.stats.t.ppf(0.975, n - 1) / 6
     center, half = share + q**2 / (2 * (n - 1)), q * (share * (1 - share) / (n - 1) + q**2 / (4 * (n - 1) ** 2)) ** 0.5
     expected = [(center + sign * half) / (1 + q**2 / (n - 1)) for sign in (-1, 1)]
@@ -54,7 +54,7 @@ def test_scores_that_hardly_vary_have_students_interval() -> None:
 
 
 @pytest.mark.parametrize(("right", "n"), [(0, 8), (1, 8), (19, 20), (50, 101)])
-def test_exact_intervals_of_shares_are_cloppers_and_pearsons(right: int, n: int) -> None:
+def test_exact_intervals_of_shares_are_clopper_pearson(right: int, n: int) -> None:
     found = scipy.stats.binomtest(right, n).proportion_ci(method="exact")
     deviations = [1 - right / n] * right + [-right / n] * (n - right)
     assert mean_interval(right / n, deviations, 0, 1, "exact") == pytest.approx((found.low, found.high), abs=1e-9)
@@ -62,24 +62,24 @@ def test_exact_intervals_of_shares_are_cloppers_and_pearsons(right: int, n: int)
         0,
         0,
     )
-    assert lowest < found.low < found.high < highest  # they hold rises and falls at once
+    assert lowest < found.low < found.high < highest  # it covers rises and falls together
 
 
 @pytest.mark.parametrize(("method", "least"), [("score", 0.90), ("exact", 0.95)])
-def test_no_share_is_held_less_often_than_promised(method: Method, least: float) -> None:
+def test_no_share_is_covered_less_often_than_promised(method: Method, least: float) -> None:
     for n in (12, 18, 25, 27, 60):
         mean, lowest, where = at_every_p(n, method)
         assert lowest >= least, (n, where)
         assert mean <= 0.97 or method == "exact"
 
 
-def test_few_clusters_that_decide_the_variance_make_it_uncertain() -> None:
+def test_a_variance_dominated_by_few_clusters_has_few_degrees_of_freedom() -> None:
     assert spread([-1.0, 1.0] * 6).freedom == spread([-1.5, -0.5, 0.5, 1.5] * 3).freedom == 11
     assert spread([-1.0] * 11 + [11.0]).freedom < 3
 
 
 def test_a_paired_difference_has_tangos_interval() -> None:
-    """At its ends the score statistic is the quantile, with the discordant share that makes the pairs most likely."""
+    """At its ends the score statistic equals the quantile, at the most likely discordant share."""
     worse, better, equal = 5, 2, 33
     n = worse + better + equal
     low, high = between([1.0] * worse + [0.0] * (better + equal), [0.0] * worse + [1.0] * better + [0.0] * equal)
@@ -99,7 +99,7 @@ def test_a_paired_difference_has_tangos_interval() -> None:
 
 
 @given(shares)
-def test_an_interval_holds_its_mean_lies_in_the_bounds_and_has_a_mirror(values: list[float]) -> None:
+def test_an_interval_contains_its_mean_stays_in_bounds_and_mirrors(values: list[float]) -> None:
     low, high = of(values, 0, 1)
     assert 0 <= low <= fmean(values) + 1e-9
     assert fmean(values) - 1e-9 <= high <= 1
@@ -109,7 +109,7 @@ def test_an_interval_holds_its_mean_lies_in_the_bounds_and_has_a_mirror(values: 
 
 @settings(max_examples=40)
 @given(shares, st.randoms(use_true_random=False))
-def test_a_difference_holds_its_mean_and_lies_in_the_range(values: list[float], draw: random.Random) -> None:
+def test_a_difference_interval_contains_its_mean_and_stays_in_range(values: list[float], draw: random.Random) -> None:
     others = [draw.random() for _ in values]
     low, high = between(values, others)
     mean = fmean(b - a for a, b in zip(values, others, strict=True))
@@ -118,7 +118,7 @@ def test_a_difference_holds_its_mean_and_lies_in_the_range(values: list[float], 
     assert between(others, values) == pytest.approx((-high, -low), abs=1e-6)
 
 
-def test_few_clusters_say_nothing() -> None:
+def test_too_little_data_gives_no_interval() -> None:
     assert mean_interval(0.5, [0.0], 0, 1) is None
     assert mean_interval(0.5, [0.0] * 9) is mean_interval(0.5, [0.0] * 9, 0) is None
     assert difference_interval(0.5, [0.0] * 9, [0.5] * 9, None) is None
@@ -134,8 +134,8 @@ CASES: dict[str, tuple[Callable[[random.Random], float], float, float | None, fl
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_they_cover_the_truth_where_students_does_not(case: str) -> None:
-    """At twelve samples; Student's covers 0.72, 0.21, 0.50, 0.56 and 0.92 of these."""
+def test_intervals_cover_the_truth_where_students_does_not(case: str) -> None:
+    """With twelve samples, where Student's interval covers 0.72, 0.21, 0.50, 0.56 and 0.92."""
     draw_one, truth, high, least = CASES[case]
     draw, covered = random.Random(case), 0
     for _ in range(600):

@@ -1,4 +1,4 @@
-"""Means corrected by labels: against the packages that have the estimators, in edge cases, and by simulation."""
+"""Means corrected by labels: against other packages with these estimators, in edge cases, and by simulation."""
 
 import random
 from statistics import fmean
@@ -31,16 +31,16 @@ FURTHER = [0.44, 0.23, 0.73, 0.19, 0.15, 0.26, 0.0, 0.64, 0.39, 0.24, 0.66, 0.32
         (LABELS, SCORES, FURTHER, (0.3066642269005638, 0.38444969584789696, 0.04449173315103201)),
     ],
 )
-def test_the_corrected_mean_is_that_of_other_packages(
+def test_the_corrected_mean_matches_other_packages(
     labels: list[float], scores: list[float], others: list[float], expected: tuple[float, float, float]
 ) -> None:
-    """Mean, weight and standard error of truescore 0.7.4; ppi-python 0.2.3 has the same means."""
+    """Mean, weight and standard error as in truescore 0.7.4; ppi-python 0.2.3 gives the same means."""
     found = ppi(list(zip(labels, scores, strict=True)), others)
     assert (found.mean, found.weight, found.found.error) == pytest.approx(expected, rel=1e-12)
 
 
-def test_labels_of_other_runs_correct_by_what_the_judge_did_there() -> None:
-    """The mean is truescore's rogan_gladen_estimate: 0.992; a judge who is never wrong leaves the share as it is."""
+def test_labels_of_other_runs_correct_by_the_judges_error_rates_there() -> None:
+    """The mean is truescore's rogan_gladen_estimate, 0.992; a judge that is never wrong leaves the share unchanged."""
     known = rates(list(zip(RIGHT, JUDGED, strict=True)))
     assert known == Rates(18 / 24, 4 / 6, 24, 6)
     mean, (low, high) = rogan_gladen([*JUDGED, *OTHERS], known) or (0.0, (0.0, 0.0))
@@ -48,21 +48,21 @@ def test_labels_of_other_runs_correct_by_what_the_judge_did_there() -> None:
     assert 0 < low < mean <= high == 1
     mean, (low, high) = rogan_gladen([1.0] * 60 + [0.0] * 40, Rates(1.0, 1.0, 10**6, 10**6)) or (0.0, (0.0, 0.0))
     assert mean == pytest.approx(0.6)
-    assert (low, high) == pytest.approx((0.502, 0.691), abs=0.002)  # Wilson's
+    assert (low, high) == pytest.approx((0.502, 0.691), abs=0.002)  # Wilson's interval
     assert rogan_gladen([1.0], Rates(0.5, 0.5, 9, 9)) is None
     assert rates([(1.0, 1.0)]) is None
 
 
-def test_a_useless_judge_leaves_what_the_labels_say() -> None:
+def test_a_useless_judge_leaves_the_mean_of_the_labels() -> None:
     labelled: Labelled = [(float(number < 12), 1.0) for number in range(16)]
     mean, interval, weight = ppi_estimate(labelled, [1.0] * 50)
     assert (mean, weight) == (0.75, 0.0)
     assert interval == pytest.approx(labels_alone(labelled)[1])
-    assert ppi_estimate(labelled, [])[:2] == labels_alone(labelled)  # all are labelled
+    assert ppi_estimate(labelled, [])[:2] == labels_alone(labelled)  # every sample is labelled
 
 
 def test_an_interval_with_failures_covers_the_truth_of_all_samples() -> None:
-    """Of a judge whose rates are as good as known: 0.689 where the number of failures was taken for certain."""
+    """With practically known error rates; coverage was 0.689 when the number of failures was treated as certain."""
     draw, covered, known = random.Random(1), 0, Rates(1.0, 1.0, 10**6, 10**6)
     for _ in range(400):
         judged = [float(draw.random() < 0.9) for _ in range(100) if draw.random() < 0.5]
@@ -76,8 +76,8 @@ def test_an_interval_with_failures_covers_the_truth_of_all_samples() -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.9])
-def test_they_cover_the_truth_and_are_narrower_than_the_labels_alone(share: float) -> None:
-    """With 40 labels and a judge right in 0.9 and 0.8; the normal interval covers 0.85 to 0.91 of these."""
+def test_intervals_cover_the_truth_and_are_narrower_than_with_labels_alone(share: float) -> None:
+    """With 40 labels, sensitivity 0.9 and specificity 0.8; the normal interval covers only 0.85 to 0.91."""
     draw, covered, elsewhere = random.Random(share), 0, 0
     widths: list[tuple[Interval, Interval]] = []
 

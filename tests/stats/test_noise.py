@@ -1,4 +1,4 @@
-"""Judge noise: worked by hand, and what it must not depend on."""
+"""Judge noise: worked out by hand, and what it must not depend on."""
 
 import math
 from statistics import stdev
@@ -34,7 +34,7 @@ def test_votes_orders_and_members_worked_by_hand() -> None:
     assert found.members == pytest.approx((0.55 - 0.35) / math.sqrt(2))
 
 
-def test_what_did_not_vary_has_no_figure() -> None:
+def test_a_component_that_did_not_vary_has_no_figure() -> None:
     assert noise_of(judged("m", "first", 0.5)) is None
     assert pooled([]) is None
     found = noise_of(judged("a", "first", 0.5, 0.7))
@@ -59,7 +59,7 @@ def test_a_run_pools_its_reports() -> None:
 
 @settings(max_examples=40)
 @given(st.lists(VALUES, min_size=2, max_size=8), VALUES)
-def test_a_shift_of_all_judgements_is_no_noise(values: list[float], shift: float) -> None:
+def test_a_shift_of_all_judgements_is_not_noise(values: list[float], shift: float) -> None:
     one, other = noise_of(judged("a", "first", *values)), noise_of(judged("a", "first", *(v + shift for v in values)))
     assert one is not None
     assert other is not None

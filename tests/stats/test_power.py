@@ -1,4 +1,4 @@
-"""The power of paired tests is what the tests themselves have, in simulation."""
+"""The computed power of paired tests matches the tests in simulation."""
 
 import random
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def share(rises: float, falls: float) -> Change:
     ],
 )
 @pytest.mark.parametrize("level", [0.05, 0.005])
-def test_so_many_samples_find_the_difference_as_often_as_said(
+def test_the_samples_needed_find_the_difference_with_the_stated_power(
     change: Change, difference: float, spread: float, step: float | None, level: float
 ) -> None:
     draw = random.Random(5)
@@ -46,7 +46,7 @@ def test_so_many_samples_find_the_difference_as_often_as_said(
 
 
 @pytest.mark.parametrize("step", [None, 1.0])
-def test_the_smallest_difference_is_the_one_that_takes_so_many_samples(step: float | None) -> None:
+def test_the_smallest_resolvable_difference_needs_that_many_samples(step: float | None) -> None:
     for n in (20, 100, 1000):
         found = detectable_effect(0.4, n, 0.05, step)
         assert found is not None

@@ -10,17 +10,17 @@ each = table(__file__)
 
 
 @each("merits")
-def test_the_front_has_what_nothing_beats(merits: list[float], spends: list[float], front: list[int]) -> None:
+def test_the_front_holds_every_undominated_point(merits: list[float], spends: list[float], front: list[int]) -> None:
     assert pareto_front(merits, spends) == front
 
 
 def samples(n: int = 200) -> np.ndarray:
-    """Right and wrong at four points: of 100 the third loses 2 that the best one has, and gains 1."""
+    """Right and wrong answers at four points; of every 100, the third point loses 2 of the best one's and gains 1."""
     hard = np.arange(n) % 100
     return np.column_stack([hard < 20, hard < 60, (hard < 88) | (hard == 95), hard < 90]).astype(float)
 
 
-def test_the_cheapest_point_that_is_as_good_is_taken() -> None:
+def test_the_cheapest_point_within_one_standard_error_is_chosen() -> None:
     scores = samples()
     spends = np.ones_like(scores) * [1, 2, 3, 9]
     found = one_standard_error(scores, np.ones_like(scores), spends)
@@ -33,18 +33,18 @@ def test_the_cheapest_point_that_is_as_good_is_taken() -> None:
     assert one_standard_error(1 - scores, np.ones_like(scores), spends, higher_is_better=False).place == 2
 
 
-def test_a_difference_that_is_certain_is_paid_for() -> None:
+def test_a_certain_difference_is_worth_its_cost() -> None:
     scores = samples()
     found = one_standard_error(scores[:, :2], np.ones((200, 2)), np.ones((200, 2)) * [1, 50])
     assert (found.place, found.best, found.shares) == (1, 1, {1: 1.0})
 
 
-def test_of_equally_cheap_points_the_better_one_is_taken() -> None:
+def test_the_better_of_equally_cheap_points_is_chosen() -> None:
     scores = samples()
     assert one_standard_error(scores, np.ones_like(scores), np.ones_like(scores)).place == 3
 
 
-def test_a_ratio_counts_its_denominators() -> None:
+def test_a_ratio_is_weighted_by_its_denominators() -> None:
     over, under = np.array([[1.0, 9], [1, 1]] * 50), np.array([[1.0, 9], [10, 10]] * 50)
     found = one_standard_error(over, under, np.ones_like(over) * [1, 2])
     assert found.best == 1  # 10 of 19 against 2 of 11

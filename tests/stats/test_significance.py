@@ -1,4 +1,4 @@
-"""Tests of paired differences: what is known exactly, and how often they are false alarms."""
+"""Tests of paired differences: exactly known p-values, and the rate of false alarms."""
 
 import math
 import random
@@ -16,7 +16,7 @@ def known(p: float | None) -> float:
     return p
 
 
-def test_changes_of_one_size_are_mcnemars_exact_test() -> None:
+def test_changes_of_one_size_give_mcnemars_exact_test() -> None:
     for rises, falls in ((1, 5), (9, 2), (30, 12)):
         changes = [1.0] * rises + [-1.0] * falls + [0.0] * 20
         assert known(paired_p(changes)) == pytest.approx(scipy.stats.binomtest(rises, rises + falls).pvalue)
@@ -33,7 +33,7 @@ def test_the_other_tests_agree_with_scipys_permutations(n: int, near: float) -> 
     assert paired_p(changes) == paired_p(changes)
 
 
-def test_what_could_never_be_significant_is_not_tested() -> None:
+def test_changes_that_could_never_be_significant_are_not_tested() -> None:
     assert paired_p([]) is paired_p([0.0] * 50) is paired_p([1e-15, -1e-16] * 9) is paired_p([0.3] * 5) is None
     assert known(paired_p([0.3] * 6)) == 2 / 2**6
 
@@ -61,7 +61,7 @@ def test_one_false_alarm_in_twenty(
     assert least <= sum(alarms) / 500 <= 0.06
 
 
-def test_a_family_has_a_false_alarm_in_one_of_twenty() -> None:
+def test_one_family_in_twenty_has_a_false_alarm() -> None:
     draw = random.Random(4)
     families = [{name: paired_p(scores(draw, 12, 0.0)) for name in range(8)} for _ in range(500)]
     alarms = [any(p is not None and p < 0.05 for p in holm_corrected(family).values()) for family in families]

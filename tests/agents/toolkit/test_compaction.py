@@ -1,4 +1,4 @@
-"""Summaries and compaction of old tool results: bounded, deterministic, and only in what the model sees."""
+"""Summaries and compaction of old tool results: bounded, deterministic, and affecting only what the model sees."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ def test_url_title_and_citation_lines_stay(text: str, lines: list[str]) -> None:
     assert short.splitlines()[-1] == MARK
 
 
-def test_what_was_asked_for_is_kept_and_stays_in_its_document() -> None:
+def test_sentences_that_match_the_query_are_kept_in_their_document() -> None:
     short = summary(PAGES, 500, "current mayor of Orlune")
     assert "The mayor of Orlune is Ada Venn." in short.partition("https://b.test")[0]
     assert "The mayor of Orlune" not in summary(PAGES, 500, "spring fairs")
@@ -71,7 +71,7 @@ def test_what_was_asked_for_is_kept_and_stays_in_its_document() -> None:
 
 @settings(max_examples=30)
 @given(st.text(max_size=3000), st.integers(200, 2500), st.text(max_size=40))
-def test_bounded_and_repeatable(text: str, most: int, about: str) -> None:
+def test_summaries_are_bounded_and_deterministic(text: str, most: int, about: str) -> None:
     short = summary(text, most, about)
     assert len(short) <= most
     assert len(text) > most or short == text
@@ -117,7 +117,7 @@ async def test_the_oldest_results_are_shortened(settings: dict[str, Any], short:
         seen = compacted(messages, configured(CompactionSettings, extract_chars=300, **settings))
     assert [size <= 300 for size in sizes(seen)] == [True] * short + [False] * (6 - short)
     assert [m.tool_call_id for m in seen if isinstance(m, ToolMessage)] == [f"c{n}" for n in range(6)]
-    assert sizes(messages) == [WHOLE] * 6  # the state's own messages are untouched
+    assert sizes(messages) == [WHOLE] * 6  # the messages in the state are unchanged
 
 
 async def test_a_long_chain_stays_bounded_and_nothing_is_lost_elsewhere() -> None:

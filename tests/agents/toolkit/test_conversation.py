@@ -1,4 +1,4 @@
-"""Conversations on a checkpointer: follow-ups, waiting for a person, what a thread holds, no leaks."""
+"""Conversations on a checkpointer: follow-ups, waiting for a user, what a thread holds, no leaks."""
 
 import asyncio
 import logging
@@ -56,14 +56,14 @@ async def threads(saver: Any) -> list[str]:
     return sorted({item.config["configurable"]["thread_id"] async for item in saver.alist(None)})
 
 
-async def held(saver: Any) -> list[tuple[str, str]]:
-    """(speaker, text) of each message of the thread `t`, as another process would read them."""
+async def stored_messages(saver: Any) -> list[tuple[str, str]]:
+    """The (type, text) of each message in the thread `t`, as another process would read them."""
     state = await agent()._threads.graph(saver).aget_state(config())
     assert state.next == ()
     return [(message.type, message.text) for message in state.values["messages"]]
 
 
-async def test_a_follow_up_is_classified_and_researched_with_what_was_said(saver: Any) -> None:
+async def test_a_follow_up_is_classified_and_researched_with_the_conversation_so_far(saver: Any) -> None:
     made = agent()
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         await bench.ask(made, TASK, thread_id="t")
@@ -79,7 +79,7 @@ async def test_a_follow_up_is_classified_and_researched_with_what_was_said(saver
 
 
 async def test_a_new_turn_starts_clean(saver: Any) -> None:
-    """Nothing that steered the first turn, its plan included, reaches the second."""
+    """No state of the first turn, such as its plan, reaches the second."""
     made = agent()
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         await bench.ask(made, TASK, thread_id="t", user_info={"name": "Ada"})
@@ -104,13 +104,13 @@ async def test_a_later_turn_may_cite_what_its_thread_found(saver: Any) -> None:
 
 
 @IN_A_FILE
-async def test_a_plan_waits_for_a_person_who_comes_back(saver: Any) -> None:
+async def test_a_plan_waits_until_its_user_returns(saver: Any) -> None:
     user = ScriptedUser([], ["approve"])
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
         with pytest.raises(EOFError, match="Research Plan Preview"):
             await bench.ask(agent(**APPROVAL), TASK, thread_id="t", documents=(Document(file_name="a.pdf"),))
         assert bench.endpoint.of("aiq.orchestrator") == []
-        made = AiqAgent(configured(AiqSettings, **APPROVAL))  # as a new process has it
+        made = AiqAgent(configured(AiqSettings, **APPROVAL))  # as in a new process
         assert isinstance(made, Resumable)
         report = await bench.resume(made, "t", user)
         assert await bench.resume(made, "t") is None
@@ -123,7 +123,7 @@ async def test_a_plan_waits_for_a_person_who_comes_back(saver: Any) -> None:
     assert "a.pdf" in first.system
 
 
-async def test_other_words_take_the_place_of_a_plan_that_waits(saver: Any) -> None:
+async def test_a_new_question_replaces_a_waiting_plan(saver: Any) -> None:
     made = agent(**APPROVAL)
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
         with pytest.raises(EOFError):
@@ -135,7 +135,7 @@ async def test_other_words_take_the_place_of_a_plan_that_waits(saver: Any) -> No
 
 @EACH_SAVER
 async def test_threads_and_epochs_do_not_leak_into_each_other(saver: Any) -> None:
-    """Three conversations of two turns in two epochs at once: no request holds a word of another conversation."""
+    """With three conversations of two turns in two epochs at once, no request mentions another conversation."""
     made, marks = agent(), [f"mark{number}" for number in range(3)]
 
     async def converse(bench: Any, mark: str, epoch: int) -> None:
@@ -146,18 +146,18 @@ async def test_threads_and_epochs_do_not_leak_into_each_other(saver: Any) -> Non
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         await asyncio.gather(*(converse(bench, mark, epoch) for mark in marks for epoch in (1, 2)))
         assert await threads(saver) == sorted([*marks, *(f"{mark}.2" for mark in marks)])
-    assert made._threads.graph(saver) is made._threads.graph(saver)  # compiled once
+    assert made._threads.graph(saver) is made._threads.graph(saver)  # compiled only once
     for request in bench.endpoint.requests:
         text = "\n".join(message.text for message in request.messages)
         assert len(set(re.findall(r"mark\d in \d", text))) <= 1
-    for mark in marks:  # and each has its own past
+    for mark in marks:  # and each has its own history
         last = [r for r in bench.endpoint.of(CLASSIFIER) if f"ruled before {mark} in 2" in r.last_user]
         assert f"User: Who rules {mark} in 2?" in last[0].last_user
 
 
 @EACH_SAVER
-async def test_a_question_without_a_thread_gets_one_of_its_own_and_is_forgotten(saver: Any) -> None:
-    """Nothing of it reaches the run's saver, so that a `kill -9` in its middle leaves nothing; nor does memory fill."""
+async def test_a_question_without_a_thread_gets_a_temporary_one(saver: Any) -> None:
+    """Nothing reaches the run's saver, so a `kill -9` leaves nothing behind, and memory does not fill up."""
     made, reviewing = agent(), agent(**APPROVAL)
     seen: list[list[str]] = []
 
@@ -179,7 +179,7 @@ async def test_a_question_without_a_thread_gets_one_of_its_own_and_is_forgotten(
 
 
 @EACH_SAVER
-async def test_no_type_is_unknown_to_the_checkpointer(saver: Any, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_checkpointer_knows_every_type(saver: Any, caplog: pytest.LogCaptureFixture) -> None:
     made, documents = agent(**APPROVAL), (Document(file_name="a.pdf"),)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         with caplog.at_level(logging.WARNING, logger="langgraph"):
@@ -191,7 +191,7 @@ async def test_no_type_is_unknown_to_the_checkpointer(saver: Any, caplog: pytest
     assert state.values["depth_decision"].decision == "deep"
 
 
-async def test_history_that_came_with_the_question_begins_a_new_thread_only(saver: Any) -> None:
+async def test_history_given_with_a_question_is_used_only_to_start_a_thread(saver: Any) -> None:
     history = (Turn(speaker="user", text="Hello"), Turn(speaker="assistant", text="Hi"))
     made = agent()
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
@@ -202,7 +202,7 @@ async def test_history_that_came_with_the_question_begins_a_new_thread_only(save
     assert second.startswith("User: Hello\nAssistant: Hi\nUser: Who?")
 
 
-# What a thread holds: the questions as written and the answers as people were shown them.
+# What a thread holds: the questions as written and the answers as users saw them.
 
 
 @pytest.mark.parametrize(("question", "route"), [("Hello", "meta"), ("Who?", "shallow"), ("Lost?", "escalated")])
@@ -211,14 +211,14 @@ async def test_a_thread_holds_what_its_user_saw(saver: Any, question: str, route
         report = await bench.ask(agent(), question, thread_id="t")
     assert report.route == route
     assert MADE_UP not in report.text
-    assert await held(saver) == [("human", question), ("ai", report.text)]
+    assert await stored_messages(saver) == [("human", question), ("ai", report.text)]
 
 
 @pytest.mark.parametrize(("question", "comes_back"), [(TASK, True), ("Lost?", False)])
-async def test_a_turn_that_broke_off_holds_its_question_once_and_what_its_user_saw_later(
+async def test_an_interrupted_turn_holds_its_question_once_and_the_answer_shown_later(
     saver: Any, question: str, comes_back: bool
 ) -> None:
-    """What the broken turn had written, such as a shallow answer, nobody saw."""
+    """Nobody saw what the interrupted turn had written, such as a shallow answer."""
     made = agent(**APPROVAL)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         with pytest.raises(EOFError):
@@ -230,23 +230,23 @@ async def test_a_turn_that_broke_off_holds_its_question_once_and_what_its_user_s
     assert MADE_UP not in report.text
     if not comes_back:
         assert (fenced(bench.endpoint.of(CLASSIFIER)[1], "conversation") or "") == ""
-    assert await held(saver) == [("human", question), ("ai", report.text)]
+    assert await stored_messages(saver) == [("human", question), ("ai", report.text)]
 
 
-async def test_a_question_without_an_answer_stands_without_one(saver: Any) -> None:
+async def test_a_failed_question_stays_unanswered_in_its_thread(saver: Any) -> None:
     made = agent(enable_escalation=False)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         with pytest.raises(AgentError, match="empty"):
             await bench.ask(made, "Blank?", thread_id="t")
         report = await bench.ask(made, "Who?", thread_id="t")
-    assert await held(saver) == [("human", "Blank?"), ("human", "Who?"), ("ai", report.text)]
+    assert await stored_messages(saver) == [("human", "Blank?"), ("human", "Who?"), ("ai", report.text)]
 
 
-# A turn that broke off: whoever killed the process, the thread has what an error leaves too.
+# An interrupted turn: a killed process leaves the same thread as an error does.
 
 
-async def broken_off(saver: Any, role: str, user: Any = None, text: str = TASK, epoch: int = 1) -> Any:
-    """A turn that ends because the endpoint refuses this role; what was asked of models before."""
+async def interrupted(saver: Any, role: str, user: Any = None, text: str = TASK, epoch: int = 1) -> Any:
+    """Do a turn that fails because the endpoint refuses this role; return the requests made."""
     script = chat(roles={role: lambda request: 500, "aiq.clarifier": lambda request: asks()})
     async with on_bench(script, user=user or ApprovingUser(), checkpointer=saver) as bench:
         with pytest.raises(Exception, match="500"):
@@ -262,24 +262,24 @@ async def broken_off(saver: Any, role: str, user: Any = None, text: str = TASK, 
         ("aiq.orchestrator", TASK, "deep_research", "aiq.orchestrator"),
     ],
 )
-async def test_a_turn_that_broke_off_goes_on_at_its_stage(
+async def test_an_interrupted_turn_resumes_at_its_stage(
     saver: Any, role: str, text: str, stage: str, again: str
 ) -> None:
-    await broken_off(saver, role, ScriptedUser(["skip"], ["looks good"]), text)
-    made = AiqAgent(configured(AiqSettings, **APPROVAL))  # as a new process has it
+    await interrupted(saver, role, ScriptedUser(["skip"], ["looks good"]), text)
+    made = AiqAgent(configured(AiqSettings, **APPROVAL))  # as in a new process
     open_turn = await made._threads.find("t", saver)
     assert (open_turn.stage, open_turn.asks, open_turn.unanswered) == (stage, None, text)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
-        report = await bench.resume(made, "t", absent())  # nobody is asked anything again
+        report = await bench.resume(made, "t", absent())  # the user is not asked again
         assert await bench.resume(made, "t") is None
     assert bench.endpoint.requests[0].role == again
     assert report.route == ("deep" if text == TASK else "shallow")
-    assert await held(saver) == [("human", text), ("ai", report.text)]
+    assert await stored_messages(saver) == [("human", text), ("ai", report.text)]
 
 
 @IN_A_FILE
-async def test_going_on_says_so_and_keeps_the_approved_plan(saver: Any) -> None:
-    await broken_off(saver, "aiq.orchestrator", ScriptedUser(["Trade", "skip"], ["go ahead"]))
+async def test_resuming_is_logged_and_keeps_the_approved_plan(saver: Any) -> None:
+    await interrupted(saver, "aiq.orchestrator", ScriptedUser(["Trade", "skip"], ["go ahead"]))
     async with on_bench(SCRIPT, checkpointer=saver, user=absent()) as bench:
         await agent(**APPROVAL).resume("t", bench.session)
     assert [event.value for event in bench.logged(Decision) if event.name == "resumed"] == ["deep_research"]
@@ -287,8 +287,8 @@ async def test_going_on_says_so_and_keeps_the_approved_plan(saver: Any) -> None:
     assert "A: Trade\n\nPlan (approved by the user):\nOrlune\n1. Origins" in first.system
 
 
-async def test_what_was_answered_before_the_plan_is_not_asked_again(saver: Any) -> None:
-    await broken_off(saver, "aiq.clarifier_planner", ScriptedUser(["Trade", "skip"], []))
+async def test_clarifications_answered_before_the_plan_are_not_asked_again(saver: Any) -> None:
+    await interrupted(saver, "aiq.clarifier_planner", ScriptedUser(["Trade", "skip"], []))
     user = ScriptedUser([], ["approve"])
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         assert (await bench.resume(agent(**APPROVAL), "t", user)).route == "deep"
@@ -300,7 +300,7 @@ async def test_what_was_answered_before_the_plan_is_not_asked_again(saver: Any) 
 
 
 @EACH_SAVER
-async def test_threads_are_listed_with_what_they_wait_for_the_latest_first(saver: Any) -> None:
+async def test_threads_are_listed_latest_first_with_what_they_wait_for(saver: Any) -> None:
     made = agent(**APPROVAL)
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
         for thread, text in (("a", "Hello"), ("b", TASK), ("c", "Who?"), ("a", "Who else?")):
@@ -317,8 +317,8 @@ async def test_threads_are_listed_with_what_they_wait_for_the_latest_first(saver
     assert await made._threads.find("nobody", saver) == Thread("nobody")
 
 
-async def test_another_agent_goes_on_with_a_thread(saver: Any) -> None:
-    """Each way, also where a plan waits: the question is the other's to answer then."""
+async def test_another_agent_can_continue_a_thread(saver: Any) -> None:
+    """In both directions, even while a plan waits: the other agent then answers the question."""
     made, alone = agent(**APPROVAL), ConversationMemory(agent(entry="shallow").research, BLANK)
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
         with pytest.raises(EOFError):
@@ -326,10 +326,10 @@ async def test_another_agent_goes_on_with_a_thread(saver: Any) -> None:
         taken = await asyncio.wait_for(bench.resume(alone, "t"), 30)
         back = await asyncio.wait_for(bench.ask(made, TASK, thread_id="t", user=ApprovingUser()), 30)
     assert (taken.route, back.route) == ("shallow", "deep")
-    assert await held(saver) == [("human", TASK), ("ai", taken.text), ("human", TASK), ("ai", back.text)]
+    assert await stored_messages(saver) == [("human", TASK), ("ai", taken.text), ("human", TASK), ("ai", back.text)]
 
 
-async def test_an_agent_without_threads_of_its_own_is_told_the_answered_turns_of_one(saver: Any) -> None:
+async def test_an_agent_without_threads_is_given_the_answered_turns(saver: Any) -> None:
     def researcher(request: ChatRequest) -> Any:
         return 500 if request.last_user == "Broken?" else None
 
@@ -351,7 +351,7 @@ async def test_an_agent_without_threads_of_its_own_is_told_the_answered_turns_of
     assert [turn.text for turn in kept] == ["Broken?", "Who?", SHORT, "And before?", report.text]
 
 
-async def test_its_unanswered_question_is_taken_up_too(saver: Any) -> None:
+async def test_an_agent_without_threads_resumes_an_unanswered_question(saver: Any) -> None:
     blank = BLANK.model_copy(update={"documents": (Document(file_name="a.pdf"),)})
     async with on_bench(lambda request: 500, checkpointer=saver) as bench:
         with pytest.raises(Exception, match="500"):

@@ -30,7 +30,7 @@ SHARED = "## References\n\n## Answer\n\n**Sources**\n\n[1] Title - URL\n\n## Pre
 
 
 @pytest.mark.parametrize("heading", ["## References", "**Sources**", "**Sources:**", "# References"])
-async def test_a_heading_of_the_report_stays_although_prompts_have_it_too(heading: str) -> None:
+async def test_a_heading_of_the_report_stays_even_if_prompts_contain_it(heading: str) -> None:
     lists = f"{heading}\n\n[1] Title - https://t.example/"
     async with on_bench(lambda request: 500) as bench:
         for told in (f"{LONG}\n\nIt is Ilan Corvey [1].\n\n", f"It is Ilan Corvey [1].\n\n{LONG}\n\n"):
@@ -47,7 +47,7 @@ async def test_a_heading_of_the_report_stays_although_prompts_have_it_too(headin
         pytest.param(SHARED, SHARED, 0, id="what prompts and reports share is no leak"),
     ],
 )
-async def test_lines_between_leaked_ones_go_and_others_stay(report: str, kept: str, dropped: int) -> None:
+async def test_lines_between_leaked_ones_are_dropped_and_others_stay(report: str, kept: str, dropped: int) -> None:
     async with on_bench(lambda request: 500) as bench:
         assert LEAKS.cleaned(report, bench.session).split() == kept.split()
         assert [event.detail for event in bench.logged(Recovery)] == [f"{dropped} lines dropped"] * bool(dropped)

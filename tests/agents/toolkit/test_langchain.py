@@ -1,4 +1,4 @@
-"""Tool calls that LangGraph makes are the session's: logged under the model's id, ordered, typed errors as text."""
+"""LangGraph's tool calls go through the session: logged under the model's ids, ordered, typed errors as text."""
 
 import asyncio
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ class Wait(BaseModel):
 
 
 class SlowPages:
-    """Brings a page after a while; fails in three ways for three names."""
+    """Returns a page after a while; two page names make it fail."""
 
     name = "pages"
     description = "Brings a page."
@@ -68,14 +68,14 @@ async def run_calls(*calls: dict[str, Any], earlier: tuple[AnyMessage, ...] = ()
     return [message for message in result["messages"] if isinstance(message, ToolMessage)]
 
 
-def test_schema_is_the_tools_own() -> None:
+def test_the_schema_is_the_tools_own() -> None:
     function = convert_to_openai_tool(as_langchain(SlowPages()))["function"]
     assert function["name"] == "pages"
     assert function["parameters"]["properties"]["page"]["description"] == "the page to bring"
     assert function["parameters"]["required"] == ["page"]
 
 
-async def test_calls_are_logged_and_sources_numbered_by_turn_and_call_and_not_by_arrival(
+async def test_calls_are_logged_and_sources_numbered_by_turn_and_call_not_by_arrival(
     session: Session, events: list[Event]
 ) -> None:
     before = (AIMessage("", tool_calls=[]), AIMessage("", tool_calls=[]))
@@ -120,7 +120,7 @@ async def test_unparsable_calls_become_calls_that_the_session_refuses(session: S
 
 
 @pytest.mark.parametrize("given", [("a", "a"), ("", ""), (None, None)])
-def test_every_call_of_a_reply_has_an_id_of_its_own(given: tuple[str | None, str | None]) -> None:
+def test_every_call_in_a_reply_has_its_own_id(given: tuple[str | None, str | None]) -> None:
     calls = [{"name": "pages", "args": {"page": str(n)}, "id": name} for n, name in enumerate(given)]
     reply = normalise_reply(AIMessage("", tool_calls=calls))
     assert len({call["id"] for call in reply.tool_calls}) == 2

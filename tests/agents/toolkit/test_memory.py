@@ -1,4 +1,4 @@
-"""What an agent remembers of a conversation, over the store that a run lends: in memory and in a file."""
+"""What an agent remembers of a conversation in the run's store, in memory and in a file."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -40,12 +40,12 @@ def memory(store: Store, attempt: str = "") -> Memory:
     return Memory(make_session(store=store, memory=attempt), "a.memory")
 
 
-async def test_recent_turns_are_in_their_order_though_a_runs_clock_stands_still(store: Store) -> None:
+async def test_recent_turns_are_in_order_although_a_runs_clock_stands_still(store: Store) -> None:
     kept = memory(store)
     assert await kept.recent("rivers", 5) == []
     for number in range(12):
         await kept.remember("rivers", f"question {number}", f"answer {number}", NOW)
-    turns = await memory(store).recent("rivers", 3)  # of another session
+    turns = await memory(store).recent("rivers", 3)  # read by another session
     assert [(turn.query, turn.answer, turn.at) for turn in turns] == [
         (f"question {number}", f"answer {number}", NOW) for number in (9, 10, 11)
     ]
@@ -81,7 +81,7 @@ async def test_of_equally_similar_turns_the_latest_comes_first(store: Store) -> 
     assert {turn.similarity for turn in found} == {1.0}
 
 
-async def test_conversations_and_attempts_remember_nothing_of_each_other(store: Store) -> None:
+async def test_conversations_and_attempts_do_not_share_memories(store: Store) -> None:
     names = ["a", "a.b", "a*", "A", "谈话", "a%2Eb", "half \ud800 pair"]
     for name in names:
         await memory(store, "run.1.1").remember(name, "the same question", name, NOW)
@@ -92,7 +92,7 @@ async def test_conversations_and_attempts_remember_nothing_of_each_other(store: 
         assert await there.recent(name, 9) == await memory(store).recent(name, 9) == []
 
 
-async def test_a_conversation_in_a_file_is_known_to_a_later_process_and_no_other(
+async def test_only_a_conversation_in_a_file_outlives_its_process(
     checkpointer: CheckpointerSettings,
 ) -> None:
     async with lazy_store(checkpointer) as store:
@@ -102,7 +102,7 @@ async def test_a_conversation_in_a_file_is_known_to_a_later_process_and_no_other
         assert known == ([] if checkpointer.kind == "memory" else ["2,850 km\ufffd"])
 
 
-async def test_many_sessions_remember_at_once(store: Store) -> None:
+async def test_many_sessions_can_remember_at_once(store: Store) -> None:
     async def talk(name: str) -> list[str]:
         kept = memory(store)
         for number in range(5):
@@ -117,7 +117,7 @@ async def test_many_sessions_remember_at_once(store: Store) -> None:
 
 
 class Embedder(AsyncBaseTransport):
-    """An endpoint that knows three words; of the model `long` in vectors of another length. Refuses `forbidden`."""
+    """An embedding endpoint that knows three words; the model `long` has longer vectors. Refuses `forbidden`."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -144,7 +144,7 @@ async def embedded(store: Store) -> AsyncIterator[tuple[Embedder, Callable[[str]
         assert set(session.usage.by_role()) == {"a.memory"}
 
 
-async def test_a_model_embeds_each_query_once_and_is_asked_in_the_session(store: Store) -> None:
+async def test_each_query_is_embedded_once_through_the_session(store: Store) -> None:
     async with embedded(store) as (endpoint, of):
         kept = of("short")
         await kept.similar("t", "a river", 5, 0.75)
@@ -154,7 +154,7 @@ async def test_a_model_embeds_each_query_once_and_is_asked_in_the_session(store:
         assert [len(text) for (text,) in endpoint.asked] == [len("a river"), EMBEDDED_CHARS]
 
 
-async def test_what_another_embedding_has_placed_is_found_by_recency_alone(store: Store) -> None:
+async def test_turns_embedded_by_another_model_are_found_only_by_recency(store: Store) -> None:
     async with embedded(store) as (_, of):
         for model in ("short", "long"):
             await of(model).remember("t", "a river", model, NOW)
@@ -164,7 +164,7 @@ async def test_what_another_embedding_has_placed_is_found_by_recency_alone(store
             assert [turn.answer for turn in await kept.recent("t", 5)] == ["short", "long", "lexical"]
 
 
-async def test_a_turn_whose_query_nobody_embeds_is_an_error_and_not_kept(store: Store) -> None:
+async def test_a_turn_whose_query_cannot_be_embedded_is_an_error_and_not_kept(store: Store) -> None:
     async with embedded(store) as (_, of):
         for work in (of("short").similar("t", "forbidden", 5, 0.75), of("short").remember("t", "forbidden", "x", NOW)):
             with pytest.raises(ModelError, match=r"a\.memory: .*flagged"):

@@ -1,4 +1,4 @@
-"""Structured answers: an object is read however a model wraps it."""
+"""Structured answers: an object is read however the model wraps it."""
 
 from pydantic import BaseModel, Field
 
@@ -14,12 +14,12 @@ class Answer(BaseModel):
 
 
 @each("reply")
-def test_of_the_objects_that_validate_the_fullest_is_read(reply: str, year: int | None) -> None:
+def test_the_fullest_valid_object_is_read(reply: str, year: int | None) -> None:
     found = read_object(reply, Answer)
     assert (found.year if found else None) == year
 
 
-def test_a_schema_requires_every_field_and_no_other() -> None:
+def test_a_schema_requires_every_field_and_allows_no_other() -> None:
     schema = schema_of(Answer)
     assert (schema["name"], schema["strict"]) == ("answer", True)
     inner = schema["schema"]

@@ -1,4 +1,4 @@
-"""Parts of an agent that work at once: bounded, results and sources in order, start and finish events."""
+"""Concurrent subagents: bounded, with results and sources in order and with start and finish events."""
 
 import asyncio
 
