@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aiq.experiment.compose import settings as settings
-    from aiq.run import finished
+    from aiq.run import run_experiment
     from aiq.runs.frames import load_runs as load_runs
 
-    run = finished
+    run = run_experiment
 
 __version__ = "0.1.0"
 

@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import NoReturn
 
 from aiq import __version__
-from aiq.core.errors import UserError, discard_output, said, say
-from aiq.core.garbage import OF_A_START, collected_after
+from aiq.core.errors import UserError, discard_output, message_of, say
+from aiq.core.garbage import STARTUP_THRESHOLD, collected_after
 
 _COMMANDS = Path(__file__).parent / "commands"
 _DISTRIBUTION = "aiq-bench"
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{_DISTRIBUTION} {__version__}")
         return 0
     try:
-        with collected_after(OF_A_START):
+        with collected_after(STARTUP_THRESHOLD):
             check_package()
             code = _run(*given)
             sys.stdout.flush()
@@ -67,9 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, *arguments: str) -> int:
-    from aiq.core.plugins import search_here
+    from aiq.core.plugins import add_cwd_to_path
 
-    search_here()
+    add_cwd_to_path()
     module = _load(name)
     parser = Parser(prog=f"aiq {name}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.more = getattr(module, "more", None)
@@ -82,7 +82,7 @@ def _run(name: str, *arguments: str) -> int:
         code: int = module.run(args)
     except SystemExit as error:
         raise UserError(
-            f"{said(error)} by code that aiq {name} loaded; that code must raise an error instead"
+            f"{message_of(error)} by code that aiq {name} loaded; that code must raise an error instead"
         ) from error
     return code
 

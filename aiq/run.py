@@ -15,8 +15,8 @@ from aiq.core.concurrency import completed
 from aiq.core.errors import LimitReached, RunAborted, UserError, say
 from aiq.core.files import resolve
 from aiq.experiment import compose
-from aiq.experiment.grid import refuse, refuse_axes
-from aiq.runs.folder import LATEST, SWEEP_FILE, RunFolder, find_run, new_run_id, places
+from aiq.experiment.grid import refuse_axes, refuse_sweep
+from aiq.runs.folder import LATEST, SWEEP_FILE, RunFolder, find_run, new_run_id, paths_of
 from aiq.runs.frames import FinishedRun
 from aiq.runs.manifest import Manifest, SweepPlace
 from aiq.runs.sweeps import find_sweep, latest_unfinished
@@ -31,7 +31,7 @@ RESUMED_ALONE = (
 )
 
 
-def finished(overrides: Sequence[str]) -> FinishedRun:
+def run_experiment(overrides: Sequence[str]) -> FinishedRun:
     """Run (or, with `resume=RUN`, resume) what `aiq run` would with these settings, for scripts and notebooks.
 
     Prints progress on stderr, and no table. Raises UserError for invalid settings and for a run that an error stopped,
@@ -39,19 +39,19 @@ def finished(overrides: Sequence[str]) -> FinishedRun:
     """
     if isinstance(overrides, str) or not all(isinstance(text, str) for text in overrides):
         raise UserError('aiq.run takes a list of strings: aiq.run(["experiment=shallow_freshqa", "limit=3"])')
-    plugins.search_here()
-    resumed, others = parted(overrides)
-    refuse(others)
-    plan, folder, earlier = _resumed_run(resumed[0], others) if resumed else new(others)
-    outcome = executed(plan, folder, earlier)
+    plugins.add_cwd_to_path()
+    resumed, others = split_resume(overrides)
+    refuse_sweep(others)
+    plan, folder, earlier = _resumed_run(resumed[0], others) if resumed else new_plan(others)
+    outcome = run_with_progress(plan, folder, earlier)
     if outcome.ended == "finished":
         return FinishedRun(folder.path, outcome.summary, outcome.exit_code)
     if outcome.error is None:
-        raise KeyboardInterrupt(go_on("interrupted", folder.path))
+        raise KeyboardInterrupt(resume_hint("interrupted", folder.path))
     raise UserError(_stopped(outcome, folder))
 
 
-def parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_resume(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
     """The folder to resume, if any, and the other settings. Raises UserError for more than one folder."""
     resumed = [text.removeprefix(_RESUME) for text in overrides if text.startswith(_RESUME)]
     if len(resumed) > 1:
@@ -59,7 +59,7 @@ def parted(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
     return resumed, [text for text in overrides if not text.startswith(_RESUME)]
 
 
-def new(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None]:
+def new_plan(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None]:
     """The plan of a new run, its folder, and for a shard the manifest that all shards share."""
     plan = plan_of(overrides)
     settings = plan.settings
@@ -74,9 +74,9 @@ def new(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None
         )
     folder = RunFolder(Path(settings.output_dir) / settings.name / (settings.run_id or new_run_id()))
     if settings.shard:
-        from aiq.experiment.shards import joined
+        from aiq.experiment.shards import join_run
 
-        plan, first = joined(plan, folder)
+        plan, first = join_run(plan, folder)
         return plan, folder, first
     if folder.manifest_path.exists():
         raise UserError(
@@ -86,13 +86,13 @@ def new(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None
 
 
 def _resumed_run(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
-    place, settings = unfinished(name, overrides, sweeps=False)
+    place, settings = find_unfinished(name, overrides, sweeps=False)
     if (place / SWEEP_FILE).is_file():
         raise UserError(f"{place} is a sweep; resume it with: aiq run -m resume={place}")
     return reopened(RunFolder(place), settings)
 
 
-def unfinished(name: str, overrides: Sequence[str], *, sweeps: bool) -> tuple[Path, list[str]]:
+def find_unfinished(name: str, overrides: Sequence[str], *, sweeps: bool) -> tuple[Path, list[str]]:
     """The folder of the run or sweep that `resume=NAME` means, and the overrides that were not needed to find it.
 
     `experiment` and `output_dir` say where to look for `latest`. `sweeps`: only a sweep counts. Raises UserError if
@@ -101,7 +101,7 @@ def unfinished(name: str, overrides: Sequence[str], *, sweeps: bool) -> tuple[Pa
     where = dict(text.split("=", 1) for text in overrides if text.startswith(("experiment=", "output_dir=")))
     results = where.get("output_dir") or "results"
     if name != LATEST:
-        sweeps = sweeps or any((path / SWEEP_FILE).is_file() for path in places(name, results))
+        sweeps = sweeps or any((path / SWEEP_FILE).is_file() for path in paths_of(name, results))
         return (find_sweep if sweeps else find_run)(name, results).path, list(overrides)
     folder = latest_unfinished(results, where.get("experiment"), sweeps=sweeps)
     say(f"aiq: resuming {folder}")
@@ -113,7 +113,7 @@ def reopened(folder: RunFolder, overrides: Sequence[str]) -> tuple["RunPlan", Ru
     from aiq.experiment import resume
     from aiq.experiment.plan import make_plan
 
-    manifest, changes = resume.brought_up_to_date(folder.read_manifest())
+    manifest, changes = resume.migrate(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
     for note in changes:
         say(f"aiq: {note}")
@@ -123,16 +123,16 @@ def reopened(folder: RunFolder, overrides: Sequence[str]) -> tuple["RunPlan", Ru
     return plan, folder, manifest
 
 
-def carry_out(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = None) -> "RunOutcome":
+def run_and_report(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None = None) -> "RunOutcome":
     """Run, write the page, print the results and how to resume."""
     if not plan.judges:
         say("aiq: judge=[] names no judge: the reports are written but not scored")
-    outcome = executed(plan, folder, earlier)
-    tell(outcome, folder)
+    outcome = run_with_progress(plan, folder, earlier)
+    print_outcome(outcome, folder)
     return outcome
 
 
-def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> None:
+def print_outcome(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> None:
     """Print the results and how to resume; `sweep`: the folder of the sweep that the run belongs to, if any."""
     from aiq.site.tables import print_summary
 
@@ -145,7 +145,7 @@ def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) ->
     if status != "finished":
         say(f"aiq: {_stopped(outcome, folder, sweep)}")
     elif outcome.exit_code == 3:
-        for excess in outcome.excesses:
+        for excess in outcome.excess_failures:
             say(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)")
         for what, setting in _again(outcome):
             say(f"aiq: to {what}: aiq run resume={folder.path}{setting}")
@@ -166,17 +166,17 @@ def _stopped(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None
     why = str(outcome.error or "interrupted")
     if outcome.summary.status == "interrupted":
         more = f" {outcome.error.limit}=MORE" if isinstance(outcome.error, LimitReached) else ""
-        return (go_on(why, sweep, "-m ") if sweep else go_on(why, folder.path)) + more
+        return (resume_hint(why, sweep, "-m ") if sweep else resume_hint(why, folder.path)) + more
     if not {"completed", "limit"} & outcome.summary.statuses.keys():
         return f"{why}; no attempt has finished: start a new run"
-    return f"{go_on(why, folder.path)} (settings other than {', '.join(ALLOWED)} need a new run)"
+    return f"{resume_hint(why, folder.path)} (settings other than {', '.join(ALLOWED)} need a new run)"
 
 
-def go_on(why: str, path: Path, options: str = "") -> str:
+def resume_hint(why: str, path: Path, options: str = "") -> str:
     return f"{why}; finished work is kept, resume with: aiq run {options}resume={path}"
 
 
-def executed(
+def run_with_progress(
     plan: "RunPlan", folder: RunFolder, earlier: Manifest | None, only: Container[str] | None = None
 ) -> "RunOutcome":
     """Run, with progress, and write the page. A KeyboardInterrupt says how to resume."""
@@ -189,10 +189,10 @@ def executed(
             write_run(folder, plan.dataset.samples)
     except KeyboardInterrupt:
         begun = folder.manifest_path.exists()
-        raise KeyboardInterrupt(go_on("interrupted", folder.path) if begun else "interrupted") from None
+        raise KeyboardInterrupt(resume_hint("interrupted", folder.path) if begun else "interrupted") from None
     except RunAborted as error:  # the disk is full or the folder is gone: not even the summary could be written
         begun = earlier is None and folder.manifest_path.exists()
-        raise RunAborted(go_on(str(error), folder.path) if begun else str(error)) from None
+        raise RunAborted(resume_hint(str(error), folder.path) if begun else str(error)) from None
     return outcome
 
 
@@ -201,7 +201,7 @@ def _executed(
 ) -> "RunOutcome":
     """Run, with progress. The state held for each attempt is freed before the page is written."""
     from aiq.experiment.runner import execute
-    from aiq.experiment.shards import in_shards
+    from aiq.experiment.shards import run_shards
     from aiq.site.progress import Progress
 
     runner = plan.settings.runner
@@ -211,7 +211,7 @@ def _executed(
         parallel = False
     with closing(Progress(plan.settings.name, shown=runner.progress)) as progress:
         return completed(
-            in_shards(plan, folder, progress, earlier) if parallel else execute(plan, folder, progress, earlier, only)
+            run_shards(plan, folder, progress, earlier) if parallel else execute(plan, folder, progress, earlier, only)
         )
 
 
@@ -253,7 +253,7 @@ class _CallableModule(ModuleType):
     """Makes `aiq.run` both the module of `python -m aiq.run` and a function to call from Python."""
 
     def __call__(self, overrides: Sequence[str]) -> FinishedRun:
-        return finished(overrides)
+        return run_experiment(overrides)
 
 
 sys.modules[__name__].__class__ = _CallableModule

@@ -10,7 +10,7 @@ from aiq.core.errors import UserError, say
 from aiq.core.interrupts import terminated_as_interrupted
 from aiq.experiment import compose
 from aiq.experiment.grid import Grid, refuse_unused, split
-from aiq.run import executed, go_on, plan_of, reopened, tell
+from aiq.run import plan_of, print_outcome, reopened, resume_hint, run_with_progress
 from aiq.runs.folder import RunFolder, find_run, new_run_id
 from aiq.runs.manifest import Manifest, SweepPlace
 from aiq.runs.reader import read_state
@@ -26,7 +26,7 @@ Plans = Mapping[int, "RunPlan"]
 
 def start(overrides: Sequence[str]) -> int:
     """Run a new sweep and return the worst exit code of its points; all are checked before the first one starts."""
-    from aiq.analysis.sweeps import expected
+    from aiq.analysis.sweeps import expected_resolution
     from aiq.experiment.strategies import strategy_of
 
     grid = split(overrides)
@@ -53,7 +53,7 @@ def start(overrides: Sequence[str]) -> int:
         return _rescored(folder, begun.model_copy(update={"runs": tuple(runs)}))
     plans = {point.number: plan_of(point.overrides, _place(begun, point)) for point in grid.points}
     begun = begun.model_copy(update={"samples": len(plans[0].dataset.samples)})
-    begun = begun.model_copy(update={"resolves": expected(begun, plans[0].spec.judges)})
+    begun = begun.model_copy(update={"resolves": expected_resolution(begun, plans[0].spec.judges)})
     return _carried_out(folder, begun, strategy_of(grid, folder, plans[0]), partial(_made, folder, plans, ()))
 
 
@@ -91,14 +91,14 @@ def _held(folder: SweepFolder, found: Sweep) -> Iterator[None]:
         except KeyboardInterrupt:
             if (left := folder.read()).status == "running":
                 folder.write(left.model_copy(update={"status": "interrupted"}))
-            raise KeyboardInterrupt(go_on("interrupted", folder.path, "-m ")) from None
+            raise KeyboardInterrupt(resume_hint("interrupted", folder.path, "-m ")) from None
 
 
 def _carried_out(
     folder: SweepFolder, found: Sweep, strategy: "Strategy", made: "Callable[[Sweep, Step], Point]"
 ) -> int:
     """Run the points that are left, write `sweep.json` after each, and print the results of all."""
-    from aiq.analysis.sweeps import evaluated, measured
+    from aiq.analysis.sweeps import evaluate, with_results
     from aiq.site.sweep_page import write_sweep_page
     from aiq.site.sweep_tables import print_begin, print_resolves, print_sweep
 
@@ -112,16 +112,16 @@ def _carried_out(
                     break
                 first = not any(point.status == "finished" for point in found.points)
                 end = made(found, step)
-                found = found.with_point(measured(end, folder.point(end.number)))
+                found = found.with_point(with_results(end, folder.point(end.number)))
                 if first and end.status == "finished":  # measured numbers are better than the bounds known before
-                    found = evaluated(found, folder)
+                    found = evaluate(found, folder)
                     print_resolves(found)
                 if end.status == "interrupted":
                     break
         finally:
             found = found.model_copy(update={"status": "interrupted" if found.unfinished else "finished"})
             folder.write(found)
-        found = evaluated(found, folder)
+        found = evaluate(found, folder)
         folder.write(found)
         write_sweep_page(folder, found)
         print_sweep(found, folder)
@@ -135,7 +135,7 @@ def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sw
     say(f"point {point.number} of 0 to {len(found.points) - 1}: {found.label(point)}{part}")
     try:
         opened = _opened(folder.point(point.number), plans, overrides, found, point)
-        outcome = executed(*opened, only)
+        outcome = run_with_progress(*opened, only)
     except UserError as error:
         say(f"aiq: {error}")
         return point.model_copy(update={"status": "failed", "exit_code": 2})
@@ -144,7 +144,7 @@ def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sw
         state = read_state(folder.point(point.number))
         if all(state.attempted(key) for key in opened[0].spec.keys if key.sample_id in only):
             return point.model_copy(update={"status": "pending"})
-    tell(outcome, folder.point(point.number), folder.path)
+    print_outcome(outcome, folder.point(point.number), folder.path)
     ended = "interrupted" if status == "running" else status
     return point.model_copy(update={"status": ended, "exit_code": outcome.exit_code})
 
@@ -220,8 +220,8 @@ def _recorded(
     with _held(folder, found):
         for own, opened in plans:
             say(f"recording {own}")
-            outcome = executed(*opened)
-            tell(outcome, opened[1], folder.path)
+            outcome = run_with_progress(*opened)
+            print_outcome(outcome, opened[1], folder.path)
             if outcome.summary.status != "finished":
                 folder.write(found.model_copy(update={"status": "interrupted"}))
                 return outcome.exit_code

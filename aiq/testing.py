@@ -16,20 +16,20 @@ from aiq.agents.base import AsksUser, Checked
 from aiq.cassettes.recorder import CassetteMiss, Recorder, Wording, cassette_name
 from aiq.cassettes.redact import Redactor, secret_values
 from aiq.core import plugins
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.events import EventLog
 from aiq.core.reports import Report
 from aiq.core.run_settings import CassetteSettings, RunSettings
 from aiq.core.samples import Question, Sample, SampleKey
 from aiq.experiment import compose
-from aiq.experiment.attempt import outcome, settled
+from aiq.experiment.attempt import finalise, result_or_error
 from aiq.experiment.plan import check_data_sources, collections_of, with_documents
-from aiq.experiment.recording import STAND_IN, without_keys
+from aiq.experiment.recording import PLACEHOLDER_KEY, without_keys
 from aiq.experiment.resources import Resources, open_resources
 from aiq.experiment.sessions import make_user
 from aiq.llm.http import AsyncBaseTransport, AsyncClient, Limits
-from aiq.llm.models import read_key, stand_in
+from aiq.llm.models import placeholder_key, read_key
 from aiq.llm.route import NetworkTransport
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class AiqCassette:
         """
         self._named[f"{variable}_env"] = variable
         self._redact()
-        with holding(stand_in, STAND_IN if self._recorder.replays else None):
+        with binding(placeholder_key, PLACEHOLDER_KEY if self._recorder.replays else None):
             return read_key(variable, "aiq_cassette.key")
 
     def openai(self, *, base_url: str | None = None, api_key: str | None = None, **options: Any) -> "AsyncOpenAI":
@@ -147,10 +147,10 @@ class AiqCassette:
         )
 
         async def research() -> Report:
-            return settled(await session.within_time(agent.research(question, session)), session)[0]
+            return finalise(await session.within_time(agent.research(question, session)), session)[0]
 
-        with self._recorder.lending(self._slot):
-            report, error = await outcome(session, question.text, research)
+        with self._recorder.use_slot(self._slot):
+            report, error = await result_or_error(session, question.text, research)
         if error is not None:
             raise error
         assert report is not None
@@ -162,7 +162,7 @@ class AiqCassette:
             raise ConfigError('research takes a list of settings: research(question, ["agent=mine", ...])')
         if any(text.lstrip("+~").partition("=")[0].partition(".")[0] == "cassette" for text in overrides):
             raise ConfigError(f"cassette: set by pytest {_OPTION}MODE and @pytest.mark.aiq_cassette(...); leave it out")
-        plugins.search_here()
+        plugins.add_cwd_to_path()
         settings = compose.settings(*overrides).model_copy(update={"cassette": self._settings})
         if not any(text.startswith("clock=") for text in overrides):
             self._clock = self._clock or settings.clock
@@ -174,12 +174,12 @@ class AiqCassette:
 
     def _redact(self) -> None:
         """From now on, redact the secrets in the environment and the keys known so far."""
-        self._recorder.redactor = Redactor([STAND_IN, *self._given, *secret_values(self._named, os.environ)])
+        self._recorder.redactor = Redactor([PLACEHOLDER_KEY, *self._given, *secret_values(self._named, os.environ)])
 
     @property
     def missed(self) -> CassetteMiss | None:
         """The requests so far that were not recorded, even if the caller caught the error."""
-        return self._recorder.missed(self._test)
+        return self._recorder.miss_error(self._test)
 
     def close(self, *, passed: bool) -> list[str]:
         """Close the cassette and return the warnings to show. After a test that `passed`, no more requests follow."""

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import aiq
-from aiq.analysis.baselines import Baseline, BaselineFile, Recorded
+from aiq.analysis.baselines import Baseline, BaselineFile, RunOrBaseline
 from aiq.analysis.gate import GateResult, GateSettings, gate
 from aiq.core.plugins import validate
-from aiq.experiment.compose import compose_apart
+from aiq.experiment.compose import compose_group
 from aiq.runs.folder import RunFolder
 
 SETTINGS = (
@@ -94,7 +94,7 @@ def named(found: GateResult, what: str) -> set[str]:
 
 def trials(runs: Sequence[RunFolder], settings: GateSettings) -> int:
     """Print the outcome of each trial; returns the number of broken promises."""
-    baselines: list[Recorded] = []
+    baselines: list[RunOrBaseline] = []
     for run in runs:
         path = run.path.with_suffix(".json")
         Baseline.of(run).write(path)
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=15, help="number of seeds (15, which gives 210 pairs)")
     parser.add_argument("--limit", type=int, default=120, help="questions per run (120)")
     args = parser.parse_args(arguments)
-    settings = validate(GateSettings, compose_apart("gate", "default", ()), "gate")
+    settings = validate(GateSettings, compose_group("gate", "default", ()), "gate")
     with tempfile.TemporaryDirectory(prefix="gate-") as results:
         runs = [made(seed, args.limit, Path(results)) for seed in range(1, args.runs + 1)]
         return 1 if trials(runs, settings) else 0

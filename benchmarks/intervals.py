@@ -22,7 +22,7 @@ from scipy.special import stdtrit
 
 from aiq.stats.estimates import ratio_estimate
 from aiq.stats.intervals import Interval, Method, difference_interval, mean_interval
-from aiq.stats.labels import corrected, labels_alone, rates, transported
+from aiq.stats.labels import labels_alone, ppi_estimate, rates, rogan_gladen
 
 SIZES = (8, 12, 20, 40, 100, 500)
 SHARES = tuple(number / 100 for number in range(2, 99, 4))
@@ -70,7 +70,7 @@ def of_ratio(sampled: Sampled) -> Interval | None:
 
 def of_labels(sampled: Sampled) -> Interval | None:
     """PPI++: human labels of the first samples, the judge's scores for these, and for the others."""
-    return corrected(list(zip(sampled[0].tolist(), sampled[1].tolist(), strict=True)), sampled[2].tolist())[1]
+    return ppi_estimate(list(zip(sampled[0].tolist(), sampled[1].tolist(), strict=True)), sampled[2].tolist())[1]
 
 
 def labels_only(sampled: Sampled) -> Interval:
@@ -79,7 +79,7 @@ def labels_only(sampled: Sampled) -> Interval:
 
 def of_other_labels(sampled: Sampled) -> Interval | None:
     known = rates(list(zip(sampled[0].tolist(), sampled[1].tolist(), strict=True)))
-    found = transported(sampled[2].tolist(), known) if known else None
+    found = rogan_gladen(sampled[2].tolist(), known) if known else None
     return found[1] if found else (0.0, 1.0)  # the command prints no interval: the labels say too little
 
 

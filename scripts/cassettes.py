@@ -19,7 +19,7 @@ from aiq.analysis.baselines import Baseline, BaselineFile
 from aiq.analysis.gate import GateSettings, gate
 from aiq.core.errors import UserError
 from aiq.core.plugins import validate
-from aiq.experiment.compose import compose_apart
+from aiq.experiment.compose import compose_group
 from aiq.runs.folder import RunFolder
 from aiq.site.gate_report import gate_lines
 
@@ -63,7 +63,7 @@ def checked(name: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="cassettes-") as results:
         try:
             run = made(name, "replay", results)
-            found = gate(file, run, validate(GateSettings, compose_apart("gate", name, ()), "gate"))
+            found = gate(file, run, validate(GateSettings, compose_group("gate", name, ()), "gate"))
         except UserError as error:
             yield str(error)
             return

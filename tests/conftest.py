@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from aiq.core.garbage import OF_A_START
+from aiq.core.garbage import STARTUP_THRESHOLD
 from aiq.offline.launch import OfflineStack, page_files
 from aiq.offline.protocol.chat_completions import CONTEXT_TOKENS
 from tests.composed_once import compose_once
@@ -126,7 +126,7 @@ def one_stack(pytestconfig: pytest.Config) -> Iterator[Callable[..., int]]:
 def pytest_configure(config: pytest.Config) -> None:
     """Cache composing from the start, because configs are composed during collection, too."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell makes its background jobs ignore Ctrl-C
-    gc.set_threshold(OF_A_START)
+    gc.set_threshold(STARTUP_THRESHOLD)
     patch = pytest.MonkeyPatch()
     compose_once(patch)
     config.add_cleanup(patch.undo)

@@ -21,7 +21,7 @@ from aiq.core.reports import Outcome
 from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
-from aiq.runs.folder import RunFolder, find_run, not_finished, write_whole
+from aiq.runs.folder import RunFolder, find_run, not_finished, write_atomic
 from aiq.runs.manifest import DatasetIdentity, FailureRule, Hashes, JudgeSpec, Manifest, RunSpec
 from aiq.runs.reader import read_samples, read_state
 from aiq.runs.rows import AttemptStatus, RowError, SampleRow, ScoreRow, ScoreStatus, Timing
@@ -129,7 +129,7 @@ class Baseline(Record):
         digests = report_digests(run)
         return cls(
             **{name: getattr(manifest, name) for name in _FROM_MANIFEST},
-            settings=telling(manifest),
+            settings=relevant_overrides(manifest),
             elsewhere=bool(roles) and roles <= {*manifest.elsewhere},
             agent_failures=state.spec.failures.agent_failures,
             config={name: manifest.config.get(name) for name in ("intervals", "judge")},
@@ -149,33 +149,33 @@ class Baseline(Record):
         """Write the file. Raises UserError if that is impossible."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, self.text())
+            write_atomic(path, self.text())
         except OSError as error:
             raise UserError(f"{path}: {error.strerror}; choose another place") from None
 
     def changes(self, new: "Baseline") -> Iterator[str]:
         """A line for each part in which the other baseline differs, attempts last."""
         before, after = (run.model_dump(mode="json", exclude={"attempts"}) for run in (self, new))
-        yield from differing(before, after)
+        yield from differences(before, after)
         old, others = ({one.key: one.facts for one in run.attempts} for run in (self, new))
         for key in {**old, **others}:
             facts, now = old.get(key), others.get(key)
             if facts != now:
-                what = "new" if facts is None else "gone" if now is None else ", ".join(differing(facts, now))
+                what = "new" if facts is None else "gone" if now is None else ", ".join(differences(facts, now))
                 yield f"{key.sample_id}, epoch {key.epoch}: {what}"
 
 
-def telling(manifest: Manifest) -> tuple[str, ...]:
+def relevant_overrides(manifest: Manifest) -> tuple[str, ...]:
     """The settings that a run was started with and that affect its results."""
     return tuple(text for text in manifest.overrides if not text.lstrip("+~").startswith(_IRRELEVANT))
 
 
-def differing(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+def differences(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
     """What differs, by dotted name, with both values; for lists, the items that only one has."""
     for name in {**before, **after}:
         one, other = before.get(name), after.get(name)
         if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from differing(one, other, f"{prefix}{name}.")
+            yield from differences(one, other, f"{prefix}{name}.")
         elif one != other:
             if isinstance(one, list) and isinstance(other, list):
                 one, other = [item for item in one if item not in other], [item for item in other if item not in one]
@@ -255,20 +255,20 @@ class BaselineFile:
         return summarise(self.read_manifest(), self.state, 0.0)
 
 
-Recorded = RunFolder | BaselineFile
+RunOrBaseline = RunFolder | BaselineFile
 """What can be compared: a run, or a baseline."""
 
 
-def find_recorded(name: str, results: str) -> Recorded:
+def find_run_or_baseline(name: str, results: str) -> RunOrBaseline:
     """A baseline if `name` is a JSON file, else a run (`find_run`). Raises UserError if there is neither."""
     if name.endswith(".json"):
         return BaselineFile(Path(name))
     return find_run(name, results)
 
 
-def report_digests(run: Recorded) -> dict[SampleKey, str | None]:
+def report_digests(run: RunOrBaseline) -> dict[SampleKey, str | None]:
     """First 16 hex digits of the SHA-256 of each report."""
     if isinstance(run, BaselineFile):
         return {one.key: one.report for one in run.content.attempts}
-    reports = {key: row.report for key, row in read_samples(run, SampleRow.light).items()}
+    reports = {key: row.report for key, row in read_samples(run, SampleRow.compact).items()}
     return {key: text and hashlib.sha256(text.encode()).hexdigest()[:16] for key, text in reports.items()}

@@ -81,8 +81,8 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
 
 def judged_against_itself(manifest: Manifest) -> bool:
     """Whether the agent's reports are the dataset's own references."""
-    dataset = manifest.part("dataset")
-    given, references = manifest.part("agent").get("path"), dataset.get("references")
+    dataset = manifest.raw_section("dataset")
+    given, references = manifest.raw_section("agent").get("path"), dataset.get("references")
     if references is None and isinstance(folder := dataset.get("path"), str):
         references = str(find(resolve(folder), *places("reference")))
     if not isinstance(given, str) or not isinstance(references, str):
@@ -145,7 +145,7 @@ class MetricCalibration:
             reports=len(scored.scores),
             tasks=len({perturbed[sample].base for sample in scored.scores if sample in perturbed}),
             correlation=correlation,
-            reliability=correlation and correlation.cut(),
+            reliability=correlation and correlation.clamped(),
             noise=self._repeated,
             false_alarms=false_alarms,
             independent=self._mean(self.worse, INDEPENDENT),

@@ -7,10 +7,10 @@ from aiq.analysis.reliability import CONTROLS, Claim, JudgeClaims, MetricReliabi
 from aiq.core.base import grouped
 from aiq.stats.estimates import Difference
 from aiq.stats.power import samples_needed
-from aiq.stats.significance import LEVEL, corrected
+from aiq.stats.significance import LEVEL, holm_corrected
 
 _VERDICTS: Final = ("blind spot", "cannot tell", "noticed")
-FEWEST_TASKS: Final = 6
+MIN_TASKS: Final = 6
 """With fewer tasks no test can tell a judge from chance: the signs of five are all alike in 1 case of 16."""
 
 
@@ -23,7 +23,7 @@ def _of_judge(metrics: Sequence[MetricReliability]) -> JudgeClaims:
     """A judge claims what any of its metrics claims to notice; p is corrected for all these claims."""
     meant = [(metric.metric, name, of) for metric in metrics for name, of in metric.perturbations.items() if of.meant]
     seen = {(name, metric): of.told for metric, name, of in meant if of.told is not None}
-    p = corrected({key: told.p for key, told in seen.items()})
+    p = holm_corrected({key: told.p for key, told in seen.items()})
     claims: dict[str, list[Claim]] = {}
     for (name, metric), told in seen.items():
         verdict, tasks = _verdict(told, p[name, metric]), None
@@ -45,7 +45,7 @@ def _verdict(told: Difference, p: float | None) -> Literal["noticed", "cannot te
     if told.mean > 0 and p is not None and p < LEVEL:
         return "noticed"
     clear = told.ci95 is not None and told.ci95[0] > 0
-    return "cannot tell" if clear or told.n < FEWEST_TASKS else "blind spot"
+    return "cannot tell" if clear or told.n < MIN_TASKS else "blind spot"
 
 
 def _standing(claim: Claim) -> tuple[int, float]:

@@ -111,10 +111,10 @@ def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
     scored: dict[tuple[str, str], MetricScores] = {}
     for folder in folders:
         declared |= {metric.name: metric for judge in folder.read_manifest().judges for metric in judge.metrics}
-        samples = read_samples(folder, SampleRow.light)
+        samples = read_samples(folder, SampleRow.compact)
         for row in samples.values():
             tasks[row.sample_id] = row.tags.get("base", row.sample_id)
-            how = Perturbed.of(row.sample_id)
+            how = Perturbed.parse(row.sample_id)
             if how is not None and row.tags.get("base") == how.base:
                 perturbed[row.sample_id] = how
             if row.report is not None:

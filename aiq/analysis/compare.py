@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Literal
 
-from aiq.analysis.baselines import Recorded
-from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, worth
+from aiq.analysis.baselines import RunOrBaseline
+from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, absolute_effect, pair_runs
 from aiq.core.base import Record, grouped
 from aiq.core.reports import Caveat
 from aiq.runs.folder import natural
@@ -19,7 +19,7 @@ from aiq.runs.summary import by_sample, difference
 from aiq.stats.estimates import Difference, ratio_estimate
 from aiq.stats.intervals import Interval
 from aiq.stats.power import samples_needed
-from aiq.stats.significance import LEVEL, corrected
+from aiq.stats.significance import LEVEL, holm_corrected
 
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "equal"]
 """About the second run; `higher` and `lower` for judges, `equal` if no sample changed."""
@@ -122,7 +122,7 @@ class Comparison(Record):
 
 
 def compare(
-    folders: Sequence[Recorded],
+    folders: Sequence[RunOrBaseline],
     *,
     metrics: Sequence[str] = (),
     effect: float = 0.02,
@@ -144,7 +144,7 @@ def compare(
         for place, scored in pair.scores.items()
         if (change := difference(*scored, pair.intervals)) is not None
     ]
-    p_values = corrected({(pair.second.label, *place): change.p for pair, place, change in found})
+    p_values = holm_corrected({(pair.second.label, *place): change.p for pair, place, change in found})
     family = sum(p is not None for p in p_values.values())
     level = LEVEL / max(1, family)  # at which the next comparison of this size tests its smallest p-value
     changes = grouped(
@@ -195,7 +195,7 @@ def _unjudged(pair: RunPair, name: str) -> Unjudged:
     bounds = None
     if metric.low is not None and metric.high is not None and metric.estimator == "mean":
         ends = (metric.high, metric.low), (metric.low, metric.high)
-        least, most = (difference(*pair.filled(name, values)) for values in ends)
+        least, most = (difference(*pair.imputed(name, values)) for values in ends)
         bounds = (least.mean, most.mean) if least and most else None
     return Unjudged(metric=name, reports=(first, second), bounds=bounds)
 
@@ -207,8 +207,8 @@ def _change(
     metric, old, new = scored
     samples = pair.slices[tag] if tag else {key.sample_id for key in pair.keys[0]}
     first, second = scored.means
-    finding = worth(metric, effect, first)
-    more = further(found, finding, level)
+    finding = absolute_effect(metric, effect, first)
+    more = further_samples(found, finding, level)
     return Change(
         metric=metric.name,
         slice=tag,
@@ -223,7 +223,7 @@ def _change(
     )
 
 
-def further(found: Difference, effect: float, level: float) -> int | None:
+def further_samples(found: Difference, effect: float, level: float) -> int | None:
     """How many more samples would find an effect at the level; None if nothing varied."""
     if not found.spread or not effect:
         return None
@@ -232,7 +232,7 @@ def further(found: Difference, effect: float, level: float) -> int | None:
 
 def _verdict(found: Difference, p: float | None, *, judging: bool, higher_is_better: bool) -> Verdict:
     if p is None or p >= LEVEL:
-        return "equal" if found.none else "cannot tell"
+        return "equal" if found.is_zero else "cannot tell"
     if judging:
         return "higher" if found.mean > 0 else "lower"
     return "better" if (found.mean > 0) is higher_is_better else "worse"

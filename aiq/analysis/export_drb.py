@@ -20,7 +20,7 @@ from aiq.datasets.deep_research_bench import DeepResearchBench
 from aiq.judges.fact import by_url
 from aiq.judges.fact_questions import FactCitation
 from aiq.judges.fact_scores import CitedPage, official, unread_text
-from aiq.judges.race_scores import published
+from aiq.judges.race_scores import mean_shares
 from aiq.runs.folder import RunFolder, natural
 from aiq.runs.reader import read_pages, read_samples, read_scores
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
@@ -57,7 +57,7 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> tuple[
 
 def _check_dataset(folder: RunFolder) -> None:
     manifest = folder.read_manifest()
-    made = plugins.load(str(manifest.part("dataset").get("target")), "dataset.target")
+    made = plugins.load(str(manifest.raw_section("dataset").get("target")), "dataset.target")
     if not (isinstance(made, type) and issubclass(made, DeepResearchBench)):
         raise UserError(
             f"{folder.path} is a run over {manifest.dataset.name}, not over Deep Research Bench; "
@@ -85,7 +85,7 @@ def _race_files(out: Path, judged: Iterable[ScoredReport]) -> Iterator[tuple[Pat
     if lines:
         yield out / "raw_results.jsonl", _lines(lines)
     if scored:
-        yield out / "race_result.txt", result_file(published(scored))
+        yield out / "race_result.txt", result_file(mean_shares(scored))
 
 
 def _fact_files(

@@ -99,7 +99,7 @@ def _log(folder: RunFolder, manifest: Manifest, targets: Samples) -> EvalLog:
 
 
 def _spec(manifest: Manifest, summary: Summary) -> EvalSpec:
-    config, limits = manifest.config, manifest.part("limits")
+    config, limits = manifest.config, manifest.raw_section("limits")
     models = {manifest.models.get(role, "unknown") for role in summary.usage["agent"].roles}
     return EvalSpec(
         eval_id=manifest.run_id,
@@ -108,7 +108,7 @@ def _spec(manifest: Manifest, summary: Summary) -> EvalSpec:
         created=manifest.started,
         task=manifest.experiment,
         task_args=dict(manifest.axes),
-        solver=str(manifest.options.get("agent") or manifest.part("agent").get("target")),
+        solver=str(manifest.options.get("agent") or manifest.raw_section("agent").get("target")),
         model=", ".join(sorted(models)) or "none",
         dataset=EvalDataset(name=manifest.dataset.name, samples=manifest.dataset.samples, shuffled=False),
         config=EvalConfig(
@@ -185,9 +185,9 @@ def _score(score: ScoreRow) -> Score:
 def _limit(manifest: Manifest, row: SampleRow) -> EvalSampleLimit:
     said = str(row.error) if row.error else "the report was cut off"
     for name, kind in _LIMITS.items():
-        if f"limits.{name}" in said and (bound := manifest.part("limits").get(name)) is not None:
+        if f"limits.{name}" in said and (bound := manifest.raw_section("limits").get(name)) is not None:
             return EvalSampleLimit(type=kind, limit=bound, reason=said)
-    return EvalSampleLimit(type="token", limit=manifest.part("llm").get("max_tokens") or 0, reason=said)
+    return EvalSampleLimit(type="token", limit=manifest.raw_section("llm").get("max_tokens") or 0, reason=said)
 
 
 def _usages(manifest: Manifest, *accounts: Mapping[str, Usage]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ def write_tables(frames: RunFrames, out: Path, kind: Literal["csv", "parquet"]) 
     """Write `runs`, `metrics`, `samples` and `scores` below `out`.
 
     Parquet has the values as they are. In CSV a text that a spreadsheet would take for a formula has an apostrophe
-    before it (`inert`), because questions and reports are untrusted.
+    before it (`escape_formula`), because questions and reports are untrusted.
     """
     out.mkdir(parents=True, exist_ok=True)
     written = []
@@ -25,13 +25,13 @@ def write_tables(frames: RunFrames, out: Path, kind: Literal["csv", "parquet"]) 
         frame: DataFrame = getattr(frames, name).drop(columns=_LOCAL, errors="ignore")
         written.append(out / f"{name}.{kind}")
         if kind == "csv":
-            frame.map(inert).to_csv(written[-1], index=False)
+            frame.map(escape_formula).to_csv(written[-1], index=False)
         else:
             frame.to_parquet(written[-1], index=False)
     return written
 
 
-def inert(value: Any) -> Any:
+def escape_formula(value: Any) -> Any:
     """Put an apostrophe before a text that begins like a formula, also after apostrophes of its own.
 
     So removing one leading apostrophe restores the text. Numbers stay numbers. The beginnings are those of OWASP's

@@ -44,7 +44,7 @@ class Tracked(Record):
     status: RunStatus
 
 
-def tracked(folder: RunFolder) -> Tracked:
+def read_tracked(folder: RunFolder) -> Tracked:
     manifest = folder.read_manifest()
     identity = manifest.model_dump(mode="json", include=_IDENTITY)
     files = (folder.summary_path, folder.manifest_path, folder.page_path)

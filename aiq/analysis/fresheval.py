@@ -46,7 +46,7 @@ class FreshEvalTable(Record):
 
 def fresheval_tables(folder: RunFolder) -> list[FreshEvalTable]:
     """A table for each mode in which the run was judged. Raises UserError if there is none."""
-    samples = read_samples(folder, SampleRow.light)
+    samples = read_samples(folder, SampleRow.compact)
     scores: dict[str, dict[str, list[float]]] = {}
     for score in (score for found in read_scores(folder, samples).values() for score in found):
         if score.judge == "fresheval":

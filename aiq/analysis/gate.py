@@ -14,12 +14,12 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from aiq.analysis.baselines import Recorded, differing, telling
-from aiq.analysis.compare import further, moved_samples
-from aiq.analysis.run_pairs import OTHER_JUDGE, RunPair, Scored, Side, worth
+from aiq.analysis.baselines import RunOrBaseline, differences, relevant_overrides
+from aiq.analysis.compare import further_samples, moved_samples
+from aiq.analysis.run_pairs import OTHER_JUDGE, RunPair, Scored, Side, absolute_effect
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
-from aiq.core.plugins import near
+from aiq.core.plugins import did_you_mean
 from aiq.core.reports import Metric
 from aiq.core.settings import NotNegative, Settings, Share
 from aiq.core.usage import SpendName
@@ -28,7 +28,7 @@ from aiq.runs.state import RunState
 from aiq.runs.summary import difference
 from aiq.runs.sweeps import COUNTED
 from aiq.stats.estimates import Difference
-from aiq.stats.significance import LEVEL, corrected, fall_p, holm_levels
+from aiq.stats.significance import LEVEL, fall_p, holm_corrected, holm_levels
 
 Standing = Literal["worse", "holds", "equal", "cannot tell"]
 """A metric's result. `equal`: no sample changed."""
@@ -113,7 +113,7 @@ class GateResult(Record):
     limits: tuple[LimitGate, ...]
 
 
-def gate(baseline: Recorded, run: Recorded, settings: GateSettings) -> GateResult:
+def gate(baseline: RunOrBaseline, run: RunOrBaseline, settings: GateSettings) -> GateResult:
     """Test the run against the baseline. Raises ConfigError for a metric that neither has."""
     held = _Gate(RunPair(Side("the baseline", baseline), Side("the run", run), (), False), settings)
     held.check()
@@ -143,11 +143,11 @@ class _Gate:
         named = {"margins": self.settings.margins, "limits.metrics": self.settings.limits.metrics}
         for setting, name in ((setting, name) for setting, names in named.items() for name in names):
             if name not in known:
-                hint = near(name, known) or f"; there are {', '.join(known)}"
+                hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
                 raise ConfigError(f"gate.{setting}.{name}: the runs have no such metric{hint}")
         for name, least in self.settings.limits.metrics.items():
             if not known[name].allows(least):
-                raise ConfigError(f"gate.limits.metrics.{name}={least:g}: its range is {known[name].reach}")
+                raise ConfigError(f"gate.limits.metrics.{name}={least:g}: its range is {known[name].range_text}")
 
     @property
     def _declared(self) -> dict[str, Metric]:
@@ -170,7 +170,7 @@ class _Gate:
         """What changed in the agents' make-up and clock; changes of judges and dataset are causes."""
         first, second = (
             {
-                "settings": [*telling(run)],
+                "settings": [*relevant_overrides(run)],
                 "agent": run.hashes.agent,
                 "prompt": {name: of for name, of in run.hashes.prompts.items() if name not in run.hashes.judges},
                 "model": run.agent_models,
@@ -178,7 +178,7 @@ class _Gate:
             }
             for run in (side.manifest for side in self.pair.sides)
         )
-        return differing(first, second)
+        return differences(first, second)
 
     def _allowed(self, metric: str) -> float | None:
         """The margin as a share; None if the metric does not count."""
@@ -196,7 +196,7 @@ class _Gate:
             name: fall_p(found.p, found.mean if scored.metric.higher_is_better else -found.mean)
             for name, (scored, found) in self._scores.items()
         }
-        levels, p_values = holm_levels(tests, self.settings.level), corrected(tests)
+        levels, p_values = holm_levels(tests, self.settings.level), holm_corrected(tests)
         for name in self._scores:
             yield self._metric(name, p_values[name], levels[name])
 
@@ -204,7 +204,7 @@ class _Gate:
         scored, found = self._scores[name]
         up = scored.metric.higher_is_better
         before, after = scored.means
-        margin = worth(scored.metric, self._allowed(name) or 0.0, before)
+        margin = absolute_effect(scored.metric, self._allowed(name) or 0.0, before)
 
         def end(tail: float, *, upper: bool) -> float | None:
             ends = difference(*scored, self.pair.intervals, 1 - 2 * tail)
@@ -213,7 +213,7 @@ class _Gate:
         bound, worst, sign = end(level, upper=up), end(LEVEL, upper=not up), 1 if up else -1
         significant = p is not None and p < self.settings.level and bound is not None and sign * bound < 0
         standing: Standing = "cannot tell"
-        if found.none:
+        if found.is_zero:
             standing = "equal"
         elif significant and sign * found.mean < -margin:
             standing = "worse"
@@ -231,7 +231,7 @@ class _Gate:
             n=found.n,
             lost=len(scored.first.keys() - scored.second.keys()),
             standing=standing,
-            more=further(found, margin, 2 * LEVEL) if standing == "cannot tell" else None,
+            more=further_samples(found, margin, 2 * LEVEL) if standing == "cannot tell" else None,
             samples=moved_samples(scored).down,
         )
 

@@ -10,16 +10,16 @@ from aiq.analysis.calibration_inputs import Label, read_labels
 from aiq.core.base import Record, grouped
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.runs.folder import RunFolder
 from aiq.runs.reader import read_state
 from aiq.runs.state import RunState
 from aiq.stats.intervals import Interval
-from aiq.stats.labels import Bounded, Corrected, Labelled, corrected, labels_alone, rates, transported, with_failed
+from aiq.stats.labels import Bounded, Corrected, Labelled, labels_alone, ppi_estimate, rates, rogan_gladen, with_failed
 
-MeanFound = tuple[float, Interval | None]
+MeanAndInterval = tuple[float, Interval | None]
 
-FEWEST = 2
+MIN_LABELS = 2
 """The least number of labels of a metric from which their variation can be estimated."""
 
 
@@ -76,7 +76,7 @@ def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -
     if not matched and not left_out:
         names = ", ".join(state.spec.metrics) or "the run has none"
         raise UserError(
-            f"none of {counted(len(given), 'label')} is for a judged sample; check sample_id, metric ({names})"
+            f"none of {plural(len(given), 'label')} is for a judged sample; check sample_id, metric ({names})"
         )
     return Corrections(
         run_id=folder.read_manifest().run_id,
@@ -101,7 +101,7 @@ def _values(labels: Sequence[Label], metric: Metric) -> dict[str, float]:
     for label in labels:
         if not metric.allows(label.value):
             raise UserError(
-                f"label {label.value:g} of sample {label.sample} is outside {metric.name} ({metric.reach}); "
+                f"label {label.value:g} of sample {label.sample} is outside {metric.name} ({metric.range_text}); "
                 "name its metric or judge in the column `metric`"
             )
     given = grouped((label.sample, label.value) for label in labels)
@@ -111,11 +111,11 @@ def _values(labels: Sequence[Label], metric: Metric) -> dict[str, float]:
 def _by_own_labels(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -> Corrected | str:
     if metric.estimator == "ratio":
         return "a ratio over many items per report; labels are for reports"
-    if len(pairs) < FEWEST:
-        return f"{counted(len(pairs), 'label')}; {FEWEST} are needed, and about 20 to add to the judge"
+    if len(pairs) < MIN_LABELS:
+        return f"{plural(len(pairs), 'label')}; {MIN_LABELS} are needed, and about 20 to add to the judge"
     bounds = Bounded(metric.low, metric.high)
     others = [score for sample, score in judged.scores.items() if sample not in labelled]
-    mean, interval, weight = corrected(pairs, others, bounds)
+    mean, interval, weight = ppi_estimate(pairs, others, bounds)
     alone = _with_failed_samples(*labels_alone(pairs, bounds), metric, judged)
     return _corrected(metric, pairs, judged, (mean, interval), alone, method="ppi++", weight=weight)
 
@@ -127,7 +127,7 @@ def _by_other_runs(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected
     known = rates(pairs)
     if known is None:
         return "the labels must have both right and wrong samples"
-    found = transported(scores, known) if scores else None
+    found = rogan_gladen(scores, known) if scores else None
     if found is None:
         return "by these labels the judge is no better than chance"
     right = {"sensitivity": known.sensitivity, "specificity": known.specificity}
@@ -135,7 +135,7 @@ def _by_other_runs(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected
 
 
 def _corrected(
-    metric: Metric, pairs: Labelled, judged: Judged, found: MeanFound, alone: MeanFound, **more: Any
+    metric: Metric, pairs: Labelled, judged: Judged, found: MeanAndInterval, alone: MeanAndInterval, **more: Any
 ) -> Corrected:
     """The result for the judged samples, beside what the judge alone and the labels alone say."""
     mean, interval = _with_failed_samples(*found, metric, judged)
@@ -153,7 +153,7 @@ def _corrected(
     )
 
 
-def _with_failed_samples(mean: float, interval: Interval | None, metric: Metric, judged: Judged) -> MeanFound:
+def _with_failed_samples(mean: float, interval: Interval | None, metric: Metric, judged: Judged) -> MeanAndInterval:
     """Mean and interval over all samples, failed ones included."""
     n = len(judged.scores) + judged.failed
     bounds = Bounded(metric.low, metric.high)

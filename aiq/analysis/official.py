@@ -12,7 +12,7 @@ from aiq.core.files import Files, Row, distinct, read_rows
 from aiq.core.plugins import describe
 from aiq.judges.fact_questions import OfficialResult
 from aiq.judges.fact_scores import CitedPage, Judged, count, official
-from aiq.judges.race_scores import ByDimension, published
+from aiq.judges.race_scores import ByDimension, mean_shares
 from aiq.stats.estimates import Estimate, mean_estimate, ratio_estimate
 
 FormT = TypeVar("FormT", bound=BaseModel)
@@ -66,7 +66,7 @@ def race_scores(path: Path) -> OfficialScores:
         kind="race",
         reports=len(rows),
         errors=len(rows) - len(scored),
-        official=published(scored),
+        official=mean_shares(scored),
         metrics={
             ours: found
             for name, ours in RACE_FIGURES.items()

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from aiq.analysis.baselines import Recorded
-from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, pair_runs, worth
+from aiq.analysis.baselines import RunOrBaseline
+from aiq.analysis.run_pairs import RunPair, Scored, Side, Slice, absolute_effect, pair_runs
 from aiq.core.base import Record
 from aiq.runs.summary import difference
-from aiq.stats.power import Variances, resolvable, samples_needed, variances
-from aiq.stats.significance import LEVEL, TESTED
+from aiq.stats.power import Variances, detectable_effect, samples_needed, variances
+from aiq.stats.significance import LEVEL, MIN_CHANGES
 
 EPOCHS: Final = (1, 2, 3, 5, 10)
 
@@ -68,7 +68,7 @@ class Planning(Record):
     alike: tuple[str, ...]
 
 
-def plan(folders: Sequence[Recorded], *, metrics: Sequence[str] = (), effect: float = 0.02) -> Planning:
+def plan(folders: Sequence[RunOrBaseline], *, metrics: Sequence[str] = (), effect: float = 0.02) -> Planning:
     """What runs like this one, or like these two, can resolve, at the level of a comparison's smallest p-value.
 
     `metrics`, `effect`: as in `aiq.analysis.compare.compare`. Raises UserError for two runs that cannot be compared.
@@ -81,7 +81,7 @@ def plan(folders: Sequence[Recorded], *, metrics: Sequence[str] = (), effect: fl
         pair = RunPair(run, run, tuple(metrics), False)
         pair.check()
     changes = {place: change for place, scored in pair.scores.items() if (change := difference(*scored))}
-    family = max(1, sum(change.p is not None if paired else change.n >= TESTED for change in changes.values()))
+    family = max(1, sum(change.p is not None if paired else change.n >= MIN_CHANGES for change in changes.values()))
     places = [place for place in changes if place[0] in pair.metrics]
     found = {place: _plan(pair, place, LEVEL / family, effect, paired=paired) for place in places}
     return Planning(
@@ -113,7 +113,7 @@ class _Test:
             return math.sqrt(bound.steady + bound.chance / count)
 
         by_epochs = {count: self._resolves(spread(count), count) for count in {*EPOCHS, epochs}}
-        once, most = by_epochs[1], self.effect / (resolvable(1.0, self.n, self.level) or math.inf)
+        once, most = by_epochs[1], self.effect / (detectable_effect(1.0, self.n, self.level) or math.inf)
         needed = None
         if self.effect and once is not None and once <= self.effect:
             needed = 1
@@ -129,7 +129,7 @@ class _Test:
         )
 
     def _resolves(self, spread: float, epochs: float) -> float | None:
-        found = resolvable(spread, self.n, self.level, self.step if epochs == 1 else None)
+        found = detectable_effect(spread, self.n, self.level, self.step if epochs == 1 else None)
         return None if found is None or (self.span is not None and found > self.span) else found
 
 
@@ -140,7 +140,7 @@ def _plan(pair: RunPair, place: tuple[str, Slice], level: float, effect: float, 
     change = difference(*scored)
     if first is None or second is None or change is None or not (change.spread if paired else first.total):
         return None
-    asked = worth(metric, effect, first.mean)
+    asked = absolute_effect(metric, effect, first.mean)
     test = _Test(change.n, level, metric.span, metric.span if _right_or_wrong(scored) else None, asked)
     epochs = _epochs(first, second)
     within = None if first.within is None or second.within is None else (first.within + second.within) / 2

@@ -35,7 +35,7 @@ class Figure(Record):
     ci95: tuple[float, float] | None
     n: int
 
-    def cut(self) -> "Figure":
+    def clamped(self) -> "Figure":
         """The figure cut at 0: below 0 a judge is as useless as at 0."""
         ci95 = self.ci95 and (max(0.0, self.ci95[0]), max(0.0, self.ci95[1]))
         return Figure(value=max(0.0, self.value), ci95=ci95, n=self.n)
@@ -183,7 +183,7 @@ def read_calibration(path: Path) -> Calibration:
         raise UserError(f"{path}: {describe(error)}; rewrite it with aiq calibrate RUN") from None
 
 
-def measured(results: Path, given: str | None = None) -> dict[tuple[str, str], MetricReliability]:
+def read_reliabilities(results: Path, given: str | None = None) -> dict[tuple[str, str], MetricReliability]:
     """The latest figures by (judge hash, metric): from the file `given`, else the calibration runs in `results`."""
     paths = [resolve(given)] if given else sorted((results / EXPERIMENT).glob(f"*/{FILE}"))  # run ids sort by time
     return {(found.judge_hash, found.metric): found for path in paths for found in read_calibration(path).metrics}
@@ -197,7 +197,7 @@ def reliabilities(folder: RunFolder, metrics: Iterable[str]) -> tuple[Mapping[st
     manifest = folder.read_manifest()
     given, results = manifest.config.get("judge_reliability"), folder.results
     try:
-        known = measured(results, given if isinstance(given, str) else None)
+        known = read_reliabilities(results, given if isinstance(given, str) else None)
     except UserError as error:
         return {}, str(error)
     hashes = tuple(manifest.hashes.judges.values())

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from aiq.analysis.baselines import BaselineFile, Recorded, differing, report_digests
+from aiq.analysis.baselines import BaselineFile, RunOrBaseline, differences, report_digests
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
 from aiq.core.samples import SampleKey
-from aiq.core.text import counted, some
+from aiq.core.text import join_first, plural
 from aiq.runs.folder import not_finished
 from aiq.runs.manifest import FailureRule, JudgeSpec, Manifest
 from aiq.runs.reader import read_state
 from aiq.runs.state import AttemptState, RunState
 from aiq.runs.summary import MOST_SLICES, Summary, estimate
-from aiq.stats.estimates import Pairs, passes
+from aiq.stats.estimates import Pairs, pass_at_k
 from aiq.stats.intervals import Method
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -44,7 +44,7 @@ class Side:
     """A finished run or a baseline, and its letter in tables. Raises UserError if it is neither."""
 
     label: str
-    folder: Recorded
+    folder: RunOrBaseline
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -74,18 +74,18 @@ class Side:
         return report_digests(self.folder)
 
 
-def worth(metric: Metric, effect: float, mean: float) -> float:
+def absolute_effect(metric: Metric, effect: float, mean: float) -> float:
     """A difference worth finding: this share of the metric's range, or of its mean if it has no range."""
     return effect * (abs(mean) if metric.span is None else metric.span)
 
 
 @dataclass(frozen=True, eq=False)
 class RunPair:
-    """The second run against the first. `wanted`: metrics, all if empty. `judging`: their judges are compared."""
+    """The second run against the first. `requested`: metrics, all if empty. `judging`: their judges are compared."""
 
     first: Side
     second: Side
-    wanted: tuple[str, ...]
+    requested: tuple[str, ...]
     judging: bool
 
     @property
@@ -106,7 +106,7 @@ class RunPair:
         """Raises UserError for a metric that neither run has, and if there is nothing to compare."""
         names = " and ".join(dict.fromkeys((self.first.label, self.second.label)))
         known = {**self.first.judges, **self.second.judges}
-        if unknown := [name for name in self.wanted if name not in known]:
+        if unknown := [name for name in self.requested if name not in known]:
             raise UserError(f"there is no metric {unknown[0]} in {names}; there are {', '.join(known)}")
         if not self.keys[0]:
             raise UserError(f"{names} share no {'report' if self.judging else 'sample'}: there is nothing to compare")
@@ -141,7 +141,7 @@ class RunPair:
             return
         for run, other in ((a, b), (b, a)):
             if lacking := [sample for sample in run.samples if sample not in other.samples]:
-                yield f"{other.label} lacks {counted(len(lacking), 'sample')} of {run.label} ({some(lacking, 3)})"
+                yield f"{other.label} lacks {plural(len(lacking), 'sample')} of {run.label} ({join_first(lacking, 3)})"
 
     def _judge_change(self, judge: JudgeSpec, other: JudgeSpec) -> str:
         """What differs among the things that a judge's hash covers."""
@@ -149,12 +149,12 @@ class RunPair:
             {
                 f"prompt {judge.name}": run.manifest.hashes.prompts.get(judge.name),
                 "version": of.version,
-                "judge": {judge.name: run.manifest.part("judge").get(judge.name)},
+                "judge": {judge.name: run.manifest.raw_section("judge").get(judge.name)},
                 **{role: model for role, model in run.manifest.models.items() if role.startswith("judge.")},
             }
             for run, of in ((self.first, judge), (self.second, other))
         ]
-        return ", ".join(differing(parts[0], parts[1])) or "its endpoint or where its pages come from"
+        return ", ".join(differences(parts[0], parts[1])) or "its endpoint or where its pages come from"
 
     @cached_property
     def keys(self) -> tuple[list[SampleKey], list[SampleKey]]:
@@ -173,7 +173,7 @@ class RunPair:
     def left_out(self) -> dict[str, str]:
         """Why metrics are not compared, by metric."""
         names = dict.fromkeys([*self.first.judges, *self.second.judges])
-        reasons = {name: self._reason(name) for name in names if not self.wanted or name in self.wanted}
+        reasons = {name: self._reason(name) for name in names if not self.requested or name in self.requested}
         return {name: why for name, why in reasons.items() if why is not None}
 
     def _reason(self, name: str) -> str | None:
@@ -189,7 +189,7 @@ class RunPair:
 
     @cached_property
     def metrics(self) -> list[str]:
-        names = [name for name in self.first.judges if not self.wanted or name in self.wanted]
+        names = [name for name in self.first.judges if not self.requested or name in self.requested]
         return [name for name in names if name not in self.left_out]
 
     @cached_property
@@ -206,7 +206,7 @@ class RunPair:
         )
         return first, second
 
-    def filled(self, name: str, values: tuple[float, float]) -> Scored:
+    def imputed(self, name: str, values: tuple[float, float]) -> Scored:
         """The metric's scores as they would be if all unjudged attempts of each run had its value in `values`."""
         metric, *found = self.scores[name, None]
         runs = [dict(scores) for scores in found]
@@ -219,7 +219,7 @@ class RunPair:
     def leading(self) -> list[str]:
         """The metrics compared by slice: the wanted ones, or the first of each judge."""
         firsts = {judge.metrics[0].name for judge in self.first.state.spec.judges}
-        return [name for name in self.metrics if self.wanted or name in firsts]
+        return [name for name in self.metrics if self.requested or name in firsts]
 
     @cached_property
     def scores(self) -> dict[tuple[str, Slice], Scored]:
@@ -251,7 +251,7 @@ class RunPair:
 
 
 def pair_runs(
-    folders: Sequence[Recorded], metrics: Sequence[str] = (), *, judges: bool = False, force: bool = False
+    folders: Sequence[RunOrBaseline], metrics: Sequence[str] = (), *, judges: bool = False, force: bool = False
 ) -> tuple[list[RunPair], tuple[str, ...]]:
     """Each further run paired with the first one, and what they differ in but should not.
 
@@ -280,5 +280,5 @@ def _passes(scored: Scored, k: int) -> Iterator[Scored]:
     if k < 2 or not binary or not right:
         return
     for place, name in enumerate((f"{metric.name} pass@{k}", f"{metric.name} pass^{k}")):
-        first, second = ({key: [(passes(found, k)[place], 1.0)] for key, found in run.items()} for run in values)
+        first, second = ({key: [(pass_at_k(found, k)[place], 1.0)] for key, found in run.items()} for run in values)
         yield Scored(metric.model_copy(update={"name": name}), first, second)

@@ -9,17 +9,17 @@ from typing import Final, get_args
 from aiq.core.base import grouped
 from aiq.core.errors import UserError
 from aiq.core.reports import Metric
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.usage import SpendName
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import JudgeSpec
 from aiq.runs.reader import read_state
 from aiq.runs.summary import by_sample, difference, estimate
-from aiq.runs.sweeps import MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder, cheap
+from aiq.runs.sweeps import MainEffect, Point, PointDifference, Recommendation, Sweep, SweepFolder, pick_spend
 from aiq.stats.estimates import Difference, Estimate, Pairs, mean_estimate
-from aiq.stats.power import resolvable
+from aiq.stats.power import detectable_effect
 from aiq.stats.recommendation import Choice, one_standard_error, pareto_front
-from aiq.stats.significance import LEVEL, corrected
+from aiq.stats.significance import LEVEL, holm_corrected
 
 SPEND_WORDS: Final[Mapping[SpendName, str]] = {
     "cost_usd": "cost",
@@ -32,7 +32,7 @@ Places = tuple[int, int, str]
 """Two points and a metric: the second point minus the first."""
 
 
-def measured(point: Point, run: RunFolder) -> Point:
+def with_results(point: Point, run: RunFolder) -> Point:
     """The point with the numbers of its run; unchanged if it has none."""
     if not run.summary_path.is_file():
         return point
@@ -55,7 +55,7 @@ def _spent(values: Sequence[float]) -> Estimate | None:
     return mean_estimate([[value] for value in values], 0 if len(set(values)) > 1 else None)
 
 
-def expected(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, float]:
+def expected_resolution(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, float]:
     """What the samples should resolve, before anything has run, for the leading metrics with two bounds.
 
     Assumes that a sample's scores are right or wrong with equal probability, the most that they can vary, and have a
@@ -64,7 +64,7 @@ def expected(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, float]:
     metrics = [judge.metrics[0] for judge in judges if judge.metrics]
     level = LEVEL / max(1, _family(len(sweep.points), len(neighbours(sweep, sweep.points)), len(metrics)))
     spans = {metric.name: metric.span for metric in metrics if metric.span is not None}
-    found = {name: resolvable(span / 2, sweep.samples, level, span) for name, span in spans.items()}
+    found = {name: detectable_effect(span / 2, sweep.samples, level, span) for name, span in spans.items()}
     return {name: least for name, least in found.items() if least is not None}
 
 
@@ -79,7 +79,7 @@ def neighbours(sweep: Sweep, points: Sequence[Point]) -> list[tuple[Point, Point
     return found
 
 
-def evaluated(sweep: Sweep, folder: SweepFolder, metric: str | None = None, spend: SpendName | None = None) -> Sweep:
+def evaluate(sweep: Sweep, folder: SweepFolder, metric: str | None = None, spend: SpendName | None = None) -> Sweep:
     """The sweep with the results of its finished points. `metric`, `spend`: instead of the sweep's own.
 
     Raises UserError if one of these is unknown for some points; if the sweep's own is, there is no recommendation.
@@ -127,7 +127,7 @@ class _Evaluation:
         known = [name for name in get_args(SpendName) if all(name in point.spend for point in points)]
         if (asked := spend or sweep.spend) is not None:
             self._check_spend(asked, known)
-        self._spend = asked or cheap(points)
+        self._spend = asked or pick_spend(points)
         self._scores = {
             name: {number: state.by_sample(name) for number, state in self._states.items()} for name in self._metrics
         }
@@ -204,7 +204,7 @@ class _Evaluation:
         whole = _family(len(looked), len(neighbours(self._sweep, looked)), len(self._leading))
         family = whole - sum(p is None for p in tests.values())
         unseen = dict.fromkeys(range(family - sum(p is not None for p in tests.values())), 1.0)
-        p_values = corrected({**tests, **unseen})
+        p_values = holm_corrected({**tests, **unseen})
         return {
             (first, second, name): p_values[frozenset((first, second)), name] for first, second, name in found
         }, family
@@ -220,7 +220,7 @@ class _Evaluation:
         else:
             n, spread = len(points[0]), stdev(points[0]) if len(points[0]) > 1 else 0.0
         binary = metric.estimator == "mean" and {metric.low, metric.high} >= {*chain.from_iterable(points)}
-        return resolvable(spread, n, level, metric.span if binary else None) if spread else None
+        return detectable_effect(spread, n, level, metric.span if binary else None) if spread else None
 
     def _main_effects(self) -> Iterator[MainEffect]:
         """Only for a complete grid: with points missing, an axis's means would also depend on other axes' values."""
@@ -253,7 +253,7 @@ class _Evaluation:
         if self._spend is None:
             return "neither dollars, tokens nor calls are known for all points and above 0; --spend seconds uses time"
         if left := self._sweep.unfinished:
-            return f"{left} of {counted(len(self._sweep.points), 'point')} are not finished"
+            return f"{left} of {plural(len(self._sweep.points), 'point')} are not finished"
         if len(self._points) < 2:
             return "only one point has numbers"
         if not self._same_questions:
@@ -279,7 +279,7 @@ class _Evaluation:
             best=best.number,
             metric=name,
             spend=spend,
-            threshold=choice.enough,
+            threshold=choice.threshold,
             n=len(common),
             chosen={self._points[place].number: share for place, share in choice.shares.items()},
             reason=f"{reason}; {share:.0%} of bootstrap resamples choose it",
@@ -289,7 +289,7 @@ class _Evaluation:
         mean, top = choice.means[choice.place], choice.means[choice.best]
         if point == best:
             return f"it has the best {name}, {top:.3f}, and no cheaper point is within one standard error of it"
-        share, error = choice.spends[choice.place] / choice.spends[choice.best], abs(top - choice.enough)
+        share, error = choice.spends[choice.place] / choice.spends[choice.best], abs(top - choice.threshold)
         return (
             f"its {name} of {mean:.3f} is within one standard error ({error:.3f}) of the best, {top:.3f} "
             f"({self._sweep.label(best)}), at {share:.0%} of its {SPEND_WORDS[spend]}, and no cheaper point is"

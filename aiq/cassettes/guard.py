@@ -9,10 +9,10 @@ from collections import Counter
 from contextvars import ContextVar
 from typing import Any, Final, Self
 
-ours: ContextVar[bool] = ContextVar("ours", default=False)
+in_client: ContextVar[bool] = ContextVar("in_client", default=False)
 """Whether the running code is the run's client, whose exchanges are in the cassettes."""
 
-aside: ContextVar[Counter[str] | None] = ContextVar("aside", default=None)
+other_counter: ContextVar[Counter[str] | None] = ContextVar("other_counter", default=None)
 """Where the connections of the running code are counted instead of in the guard, if it is recorded by other means."""
 
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
@@ -49,9 +49,9 @@ class Guard:
     def __exit__(self, *_: object) -> None:
         _on.remove(self)
 
-    def heard(self, event: str, args: tuple[Any, ...]) -> None:
+    def on_event(self, event: str, args: tuple[Any, ...]) -> None:
         """Note an audit event, or raise Forbidden."""
-        if event == "socket.connect" and args[0].family in _INTERNET and not ours.get():
+        if event == "socket.connect" and args[0].family in _INTERNET and not in_client.get():
             self._note(f"{args[1][0]}:{args[1][1]}")
             if self.forbids:
                 raise Forbidden("a replay opens no connection")
@@ -65,10 +65,10 @@ class Guard:
             raise Forbidden(f"a replay starts no process, but this starts {args[0] if args else event}")
 
     def _note(self, where: str) -> None:
-        counts = aside.get()
+        counts = other_counter.get()
         (self.connections if counts is None else counts)[where] += 1
 
 
 def _heard(event: str, args: tuple[Any, ...]) -> None:
     for guard in tuple(_on):
-        guard.heard(event, args)
+        guard.on_event(event, args)

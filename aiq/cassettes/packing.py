@@ -23,7 +23,7 @@ _STYLES: Final[tuple[dict[str, Any], ...]] = tuple(
 """How JSON is commonly written. A body in one of these styles is stored as its value, so that its texts are shared."""
 
 
-def packed(exchange: Exchange, kept: Callable[[bytes], int]) -> bytes:
+def pack(exchange: Exchange, kept: Callable[[bytes], int]) -> bytes:
     """The exchange as JSON, with long texts replaced by the numbers that `kept` gives them."""
 
     def short(text: str) -> str:
@@ -36,7 +36,7 @@ def packed(exchange: Exchange, kept: Callable[[bytes], int]) -> bytes:
     return json.dumps({**plain, **bodies}, separators=(",", ":")).encode()
 
 
-def unpacked(data: bytes, text: Callable[[int], bytes]) -> Exchange:
+def unpack(data: bytes, text: Callable[[int], bytes]) -> Exchange:
     """The exchange that was packed; `text` gives the text of a number. Raises one of UNREADABLE for other data."""
 
     def whole(short: str) -> str:

@@ -13,13 +13,13 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from pydantic import BaseModel
 
 from aiq.cassettes.exchange import Exchange
-from aiq.cassettes.guard import Guard, aside
+from aiq.cassettes.guard import Guard, other_counter
 from aiq.cassettes.match import differences
 from aiq.cassettes.redact import REQUEST_HEADERS, Redactor
 from aiq.cassettes.store import Cassette, NoRecording, Store
-from aiq.cassettes.transport import CassetteTransport, Keep, fail, failure, given_up, named
-from aiq.core.concurrency import being_cancelled, holding
-from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError, said
+from aiq.cassettes.transport import CassetteTransport, ExchangeWriter, decode_error, encode_error, given_up, reraise
+from aiq.core.concurrency import being_cancelled, binding
+from aiq.core.errors import AiqError, RunAborted, ToolError, ToolErrorKind, UserError, message_of
 from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
 from aiq.core.tools import Tool, ToolResult
@@ -35,11 +35,11 @@ TOOL: Final = "TOOL"
 
 _READ: Final = ("replay", "auto", "refresh")  # modes that answer from the recording
 _JSON: Final = (("content-type", "application/json"),)
-_SET_UP: Final = frozenset({401, 402, 407})  # refusals that end once the set-up is fixed; so may a model's 403
+_SETUP_ERRORS: Final = frozenset({401, 402, 407})  # refusals that end once the set-up is fixed; so may a model's 403
 _CARRIED_OUT: Final = 202  # status of a tool call that is executed again, since its own requests are recorded
 
 
-_lent: ContextVar["Slot | None"] = ContextVar("lent", default=None)
+_current_slot: ContextVar["Slot | None"] = ContextVar("current_slot", default=None)
 _asked_by_tool: ContextVar[list[str] | None] = ContextVar("asked_by_tool", default=None)
 
 
@@ -113,7 +113,7 @@ class Recorder:
 
     def transport(self, inner: AsyncBaseTransport, slot: "Slot | None" = None) -> AsyncBaseTransport:
         """`inner` behind the cassettes: that of `slot`, or of the work that makes the request."""
-        return CassetteTransport(inner, (lambda: slot) if slot else self._lent) if self.on else inner
+        return CassetteTransport(inner, (lambda: slot) if slot else self._require_slot) if self.on else inner
 
     def tool(self, tool: Tool) -> Tool:
         """A tool that does not use HTTP through the run's client, behind the cassettes."""
@@ -124,27 +124,27 @@ class Recorder:
         return Slot(self, self.cassette(account, name), label) if self.on else None
 
     @contextmanager
-    def lent(self, account: Account, key: SampleKey) -> Iterator[None]:
-        """Requests to the outside in the block belong to this sample and epoch. Raises as `lending` does."""
+    def for_sample(self, account: Account, key: SampleKey) -> Iterator[None]:
+        """Requests to the outside in the block belong to this sample and epoch. Raises as `use_slot` does."""
         name = cassette_name(key)
-        with self.lending(self.slot(account, name, f"{name} ({account})")) as slot:
+        with self.use_slot(self.slot(account, name, f"{name} ({account})")) as slot:
             yield
         if slot and slot.cassette is not None and self.writes and not self.stopping:
             slot.cassette.mark(whole=True)
 
     @contextmanager
-    def lending(self, slot: "Slot | None") -> Iterator["Slot | None"]:
+    def use_slot(self, slot: "Slot | None") -> Iterator["Slot | None"]:
         """Requests to the outside in the block go to this slot.
 
         Raises CassetteMiss at the end if a request was not recorded, even if the caller caught the error.
         """
-        with holding(_lent, slot):
+        with binding(_current_slot, slot):
             yield slot
             self.check()
 
     def check(self) -> None:
         """Raises CassetteMiss if a request of the current work was not recorded, even if it caught the error."""
-        if (slot := _lent.get()) and (missed := self.missed(slot.name)):
+        if (slot := _current_slot.get()) and (missed := self.miss_error(slot.name)):
             raise missed
 
     def decide(self, place: str, found: str | None) -> str | None:
@@ -152,19 +152,19 @@ class Recorder:
 
         A replay cannot know how much time has passed, or which parallel call came first.
         """
-        slot = _lent.get()
-        return found if slot is None else slot.decided(place, found)
+        slot = _current_slot.get()
+        return found if slot is None else slot.recorded_decision(place, found)
 
-    def missed(self, name: str) -> CassetteMiss | None:
+    def miss_error(self, name: str) -> CassetteMiss | None:
         """The error for requests so far that were not recorded, by work that errors call `name`."""
         if self.replays and self._guard.connections:
-            return self.miss(
+            return self.record_miss(
                 f"{name}: a connection ({', '.join(self._guard.connections)}) does not go through "
                 f"{self.wording.way}, so no cassette can hold it; use {self.wording.use}"
             )
         return self._problem
 
-    def noted(self, connections: Mapping[str, int]) -> None:
+    def note_connections(self, connections: Mapping[str, int]) -> None:
         """Note further connections that did not go through the session."""
         self._guard.connections.update(connections)
 
@@ -202,31 +202,31 @@ class Recorder:
             )
         return self._stores[account].cassette(name, make=self.writes)
 
-    def _lent(self) -> "Slot | None":
-        slot = _lent.get()
+    def _require_slot(self) -> "Slot | None":
+        slot = _current_slot.get()
         if slot is None and self.replays:
             raise RuntimeError("a replay got a request outside of any sample's work")
         return slot
 
-    def miss(self, message: str) -> CassetteMiss:
+    def record_miss(self, message: str) -> CassetteMiss:
         """The first such error, here with this message, which ends the run even if somebody swallows it."""
         self._problem = self._problem or CassetteMiss(message)
         return self._problem
 
 
 @contextmanager
-def shared() -> Iterator[None]:
+def shared_slot() -> Iterator[None]:
     """A judge's requests in the block belong to no sample; no effect if nothing is recorded or replayed."""
-    slot = _lent.get()
+    slot = _current_slot.get()
     if slot is None:
         yield
         return
     recorder = slot.recorder
-    with holding(_lent, Slot(recorder, recorder.cassette("judge", SHARED), "what the judges share")):
+    with binding(_current_slot, Slot(recorder, recorder.cassette("judge", SHARED), "what the judges share")):
         yield
 
 
-def recorded(mode: str, folder: Path) -> dict[str, Any]:
+def read_description(mode: str, folder: Path) -> dict[str, Any]:
     """What the recording that a run will use says about itself; empty if the run begins a new one."""
     paths = (folder / f"{account}.sqlite" for account in get_args(Account))
     for path in paths if mode in _READ else ():
@@ -241,7 +241,7 @@ class Slot:
     def __init__(self, recorder: Recorder, cassette: Cassette | None, name: str) -> None:
         self.recorder, self.cassette, self.name = recorder, cassette, name
 
-    async def asked(self, request: Request) -> Exchange:
+    async def request_exchange(self, request: Request) -> Exchange:
         """The request in the form in which it is recorded and looked up."""
         body = await request.aread()
         redactor = self.recorder.redactor
@@ -255,7 +255,7 @@ class Slot:
             )
         )
 
-    def called(self, tool: str, arguments: BaseModel) -> Exchange:
+    def tool_exchange(self, tool: str, arguments: BaseModel) -> Exchange:
         """The call of a tool that does not use HTTP, in the form in which it is recorded and looked up."""
         body = json.dumps(arguments.model_dump(mode="json"), sort_keys=True).encode()
         redacted = self.recorder.redactor.body(body, _JSON[0][1])
@@ -266,13 +266,13 @@ class Slot:
         recorder = self.recorder
         if not recorder.reads:
             return None
-        unless = None if recorder.replays else _is_of_set_up
+        unless = None if recorder.replays else _is_setup_error
         found = None if self.cassette is None else self.cassette.take(asked, unless)
         if found is None and recorder.replays:
-            raise recorder.miss(self._what_was_missed(asked))
+            raise recorder.record_miss(self._what_was_missed(asked))
         return found
 
-    def decided(self, place: str, found: str | None) -> str | None:
+    def recorded_decision(self, place: str, found: str | None) -> str | None:
         """The decision recorded for this place; else, unless in a replay, the one found now, which is stored."""
         asked = Exchange(TOOL, f"limit:///{place}")
         known = self.cassette.take(asked) if self.cassette is not None and self.recorder.reads else None
@@ -281,7 +281,7 @@ class Slot:
         if self.recorder.replays:
             return None
         if found is not None:
-            self.keeping(asked)(status=200, body=found.encode())
+            self.writer(asked)(status=200, body=found.encode())
         return found
 
     @property
@@ -289,10 +289,10 @@ class Slot:
         """Whether every exchange of the cassette has been requested."""
         return self.cassette is not None and not self.cassette.unused()
 
-    def keeping(self, asked: Exchange) -> Keep:
+    def writer(self, asked: Exchange) -> ExchangeWriter:
         """The function that stores how the request ended. Call it before sending, to reserve the place."""
         assert self.cassette is not None
-        return Keep(self.recorder, self.cassette, asked)
+        return ExchangeWriter(self.recorder, self.cassette, asked)
 
     def _what_was_missed(self, asked: Exchange) -> str:
         """The request that was not recorded, and its first differences from the closest recorded one."""
@@ -319,24 +319,24 @@ class RecordedTool:
         self.parameters, self.data_source = tool.parameters, tool.data_source
 
     async def run(self, arguments: BaseModel) -> ToolResult:
-        slot = _lent.get()
+        slot = _current_slot.get()
         if slot is None:
             return await self._tool.run(arguments)
-        asked = slot.called(self.name, arguments)
+        asked = slot.tool_exchange(self.name, arguments)
         found = slot.take(asked)
         if found is None:
-            return await self._carried_out(arguments, slot, slot.keeping(asked))
+            return await self._carried_out(arguments, slot, slot.writer(asked))
         if found.status == _CARRIED_OUT:
             return await self._tool.run(arguments)
-        await fail(found, slot)
+        await reraise(found, slot)
         return ToolResult.model_validate_json(found.response_body)
 
-    async def _carried_out(self, arguments: BaseModel, slot: Slot, keep: Keep) -> ToolResult:
+    async def _carried_out(self, arguments: BaseModel, slot: Slot, keep: ExchangeWriter) -> ToolResult:
         """The tool's result or failure, as a replay will give it. Its own connections only matter if a replay executes
         it again: if its requests are recorded, or if it met something that no tool decides (such as a limit).
         """
         start = time.monotonic()
-        with holding(_asked_by_tool, list[str]()) as requests, holding(aside, Counter[str]()) as connections:
+        with binding(_asked_by_tool, list[str]()) as requests, binding(other_counter, Counter[str]()) as connections:
             ended: dict[str, Any] = {"status": _CARRIED_OUT}
             try:
                 result = await self._tool.run(arguments)
@@ -351,19 +351,19 @@ class RecordedTool:
             finally:
                 if requests:
                     ended = {"status": _CARRIED_OUT}
-                    slot.recorder.noted(connections)
+                    slot.recorder.note_connections(connections)
                 kept = keep(**ended)
         if requests:
             return result
         if kept.error is not None:
-            raise failure(kept)
+            raise decode_error(kept)
         return ToolResult.model_validate_json(kept.response_body)
 
     def _failed(self, error: BaseException) -> str:
         """The failure as the session shows it."""
         if isinstance(error, ToolError):
-            return named(error)
-        return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {said(error)}"
+            return encode_error(error)
+        return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {message_of(error)}"
 
 
 def _noted(asked: Exchange) -> Exchange:
@@ -373,7 +373,7 @@ def _noted(asked: Exchange) -> Exchange:
     return asked
 
 
-def _is_of_set_up(exchange: Exchange) -> bool:
+def _is_setup_error(exchange: Exchange) -> bool:
     """Whether it means that nobody answered or the key was wrong, which a later recording need not repeat."""
-    refused = exchange.status in _SET_UP or (exchange.status == 403 and exchange.role)
+    refused = exchange.status in _SETUP_ERRORS or (exchange.status == 403 and exchange.role)
     return bool(refused) or (exchange.error or "").startswith(("ConnectError", "ConnectTimeout"))

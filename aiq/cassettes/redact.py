@@ -91,7 +91,7 @@ class Redactor:
             text = redacted
         return text.removeprefix(query).encode(encoding)
 
-    def found(self, text: str) -> list[str]:
+    def secret_kinds(self, text: str) -> list[str]:
         """The kinds of secrets in a text or stream, sorted; never a part of a secret."""
         split = ("".join(holder[key] for _, holder, key in group) for group in _read_events(text.split("\n"))[1])
         return sorted({kind for part in (text, *split) for _, _, kind in self._find(part)})

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.match import request_key
-from aiq.cassettes.packing import UNREADABLE, packed, references, unpacked
+from aiq.cassettes.packing import UNREADABLE, pack, references, unpack
 from aiq.core.errors import UserError
 
 VERSION: Final = 1
@@ -215,7 +215,7 @@ class Store(AbstractContextManager["Store"]):
         digest = None
         try:
             ((item, digest),) = self.rows("SELECT item, digest FROM exchanges WHERE id = ?", row)
-            exchange = unpacked(self.item(item), self.item)
+            exchange = unpack(self.item(item), self.item)
         except UNREADABLE:
             exchange = None
         if exchange is None or exchange.digest != digest:
@@ -234,7 +234,7 @@ class Store(AbstractContextManager["Store"]):
         return UserError(f"{self.path}, {part}: was changed after it was recorded; {RECORD_ANEW}")
 
     @property
-    def intact(self) -> bool:
+    def is_intact(self) -> bool:
         """Whether the file is as it was when it was closed; True if it was cut off, since that is then unknown."""
         return self._closed_as in (None, self._digest())
 
@@ -254,7 +254,7 @@ class Store(AbstractContextManager["Store"]):
         key = request_key(exchange, self.ignored)
         self.write("BEGIN IMMEDIATE")  # so that no other run changes what it reads before it writes
         try:
-            item = self._keep(packed(exchange, self._keep))
+            item = self._keep(pack(exchange, self._keep))
             row = self.write(
                 "INSERT INTO exchanges (cassette, place, key, digest, item) VALUES (?, ?, ?, ?, ?)",
                 *(cassette, place, key, exchange.digest, item),
@@ -320,7 +320,7 @@ class Store(AbstractContextManager["Store"]):
         finally:
             self._database.close()
 
-    def needed(self) -> set[int]:
+    def referenced_items(self) -> set[int]:
         """The items that exchanges refer to."""
         needed: set[int] = set()
         for (item,) in self.rows("SELECT DISTINCT item FROM exchanges ORDER BY item"):
@@ -329,7 +329,7 @@ class Store(AbstractContextManager["Store"]):
 
     def _forget(self) -> None:
         """Delete the items that no exchange refers to any more, and unpack what is left of their blocks."""
-        needed, kept, left = self.needed(), defaultdict(list), set()
+        needed, kept, left = self.referenced_items(), defaultdict(list), set()
         for item, block in self.rows("SELECT id, block FROM items"):
             if item in needed:
                 kept[block].append(item)

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aiq.cassettes.exchange import GIVEN_UP, TIME_UP, Exchange
-from aiq.cassettes.guard import ours
+from aiq.cassettes.guard import in_client
 from aiq.cassettes.redact import RESPONSE_HEADERS
 from aiq.cassettes.store import Cassette
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.errors import ToolError, ToolErrorKind, UserError
 from aiq.core.session import current
 from aiq.llm.http import (
@@ -40,7 +40,7 @@ _LATE = 0.05
 """Seconds by which a timer may appear to end early."""
 
 
-class Keep:
+class ExchangeWriter:
     """Stores how a request ended, and returns the exchange as stored: with fewer headers, and without secrets."""
 
     def __init__(self, recorder: "Recorder", cassette: Cassette, asked: Exchange) -> None:
@@ -68,7 +68,7 @@ class Keep:
             try:
                 self._cassette.add(exchange, self._place)
             except UserError as error:
-                raise self._recorder.miss(str(error)) from None
+                raise self._recorder.record_miss(str(error)) from None
         return exchange
 
 
@@ -82,20 +82,20 @@ class CassetteTransport(AsyncBaseTransport):
     async def handle_async_request(self, request: Request) -> Response:
         slot = self._slot()
         if slot is None:
-            with holding(ours, True):
+            with binding(in_client, True):
                 return await self._inner.handle_async_request(request)
-        asked = await slot.asked(request)
+        asked = await slot.request_exchange(request)
         if (found := slot.take(asked)) is not None:
             return await _replayed(found, slot)
-        keep, start = slot.keeping(asked), time.monotonic()
+        keep, start = slot.writer(asked), time.monotonic()
         try:
-            with holding(ours, True):
+            with binding(in_client, True):
                 response = await self._inner.handle_async_request(request)
         except asyncio.CancelledError:
             keep(error=given_up(start, _bounds(request)))
             raise
         except (*SEND_ERRORS, ToolError) as error:
-            raise failure(keep(error=named(error))) from error
+            raise decode_error(keep(error=encode_error(error))) from error
         shown = keep(status=response.status_code, headers=response.headers.multi_items(), final=False)
         return Response(shown.status or 0, headers=shown.response_headers, stream=_Received(request, response, keep))
 
@@ -106,7 +106,7 @@ class CassetteTransport(AsyncBaseTransport):
 class _Received(AsyncByteStream):
     """The body of an answer being received; stored when it ends, however it ends."""
 
-    def __init__(self, request: Request, response: Response, keep: Keep) -> None:
+    def __init__(self, request: Request, response: Response, keep: ExchangeWriter) -> None:
         self._request = request
         self._response = response
         self._keep = keep
@@ -125,7 +125,7 @@ class _Received(AsyncByteStream):
                     del received[most + 1 :]
                     break
         except SEND_ERRORS as broken:
-            error = named(broken)
+            error = encode_error(broken)
         except BaseException:
             in_time = self._request.extensions.get("timeout", {}).get("read")
             self._end(bytes(received), given_up(start, bounds, in_time))
@@ -133,7 +133,7 @@ class _Received(AsyncByteStream):
         exchange = self._end(bytes(received), error)
         yield exchange.response_body
         if exchange.error is not None:
-            raise failure(exchange)
+            raise decode_error(exchange)
 
     def _end(self, body: bytes, error: str | None) -> Exchange:
         self._kept = True
@@ -155,12 +155,12 @@ class _Recorded(AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         yield self._exchange.response_body
-        await fail(self._exchange, self._slot)
+        await reraise(self._exchange, self._slot)
 
 
 async def _replayed(exchange: Exchange, slot: "Slot") -> Response:
     if exchange.status is None:
-        await fail(exchange, slot)
+        await reraise(exchange, slot)
     return Response(exchange.status or 0, headers=exchange.response_headers, stream=_Recorded(exchange, slot))
 
 
@@ -181,7 +181,7 @@ def given_up(start: float, bounds: Bounds | None = None, in_time: float | None =
     return f"{GIVEN_UP}: {0 if too_late or (in_time is not None and seconds >= in_time - _LATE) else seconds:.2f}"
 
 
-async def fail(exchange: Exchange, slot: "Slot") -> None:
+async def reraise(exchange: Exchange, slot: "Slot") -> None:
     """Raise the error that the exchange ended in, if any.
 
     If others gave it up (by a timer of theirs, or because a parallel call failed), they get as much time to do so
@@ -197,17 +197,17 @@ async def fail(exchange: Exchange, slot: "Slot") -> None:
         current().end_time()
         await asyncio.Event().wait()
     if exchange.error is not None:
-        raise failure(exchange)
+        raise decode_error(exchange)
 
 
-def named(error: Exception) -> str:
+def encode_error(error: Exception) -> str:
     """A failure as an exchange stores it: its kind and its message."""
     if isinstance(error, ToolError):
         return f"tool/{error.kind}: {error}"
     return f"{type(error).__name__}: {error if str(error) else failure_text(error)}"
 
 
-def failure(exchange: Exchange) -> Exception:
+def decode_error(exchange: Exchange) -> Exception:
     """The failure that an exchange stored; TimeoutError if the caller had not waited for the end."""
     name, _, message = (exchange.error or "").partition(": ")
     if name in (GIVEN_UP, TIME_UP):

@@ -36,7 +36,7 @@ def file_name(cassette: str, form: Form) -> str:
     return f"{slug}.{form}"
 
 
-def exported(exchanges: Iterable[Exchange], form: Form) -> tuple[str, int, Counter[str]]:
+def to_vcr(exchanges: Iterable[Exchange], form: Form) -> tuple[str, int, Counter[str]]:
     """The text of a vcrpy cassette, the number of exchanges it holds, and by kind the number that it cannot hold."""
     held: list[Exchange] = []
     without: Counter[str] = Counter()
@@ -78,7 +78,7 @@ def _response(exchange: Exchange) -> dict[str, Any]:
     return {"status": status, "headers": grouped(exchange.response_headers), "body": {"string": exchange.response_body}}
 
 
-def imported(path: Path, redactor: Redactor) -> list[Exchange]:
+def from_vcr(path: Path, redactor: Redactor) -> list[Exchange]:
     """The exchanges of a vcrpy file, YAML or JSON, decoded and without secrets. Raises UserError, in one line.
 
     vcrpy's loader creates only texts, numbers, lists, maps and buffers (since 8.2.1).

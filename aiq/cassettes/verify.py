@@ -14,7 +14,7 @@ from aiq.cassettes.exchange import Exchange
 from aiq.cassettes.redact import Redactor
 from aiq.cassettes.store import RECORD_ANEW, Store
 from aiq.core.errors import UserError
-from aiq.core.text import counted
+from aiq.core.text import plural
 
 _EXCHANGES = (
     "SELECT e.id, coalesce(c.name, 'no cassette') FROM exchanges e LEFT JOIN cassettes c ON c.id = e.cassette"
@@ -32,9 +32,9 @@ def findings(store: Store, redactor: Redactor) -> Iterator[str]:
                 yield f"{store.path}: {name}: its recording was cut off; complete it with cassette=auto"
         yield from _in_exchanges(store, redactor)
         left = () if damage else store.rows("SELECT id FROM items")
-        if count := len({item for (item,) in left} - (store.needed() if left else set())):
+        if count := len({item for (item,) in left} - (store.referenced_items() if left else set())):
             remedy = f"`aiq cassettes forget {store.path.parent}` deletes what is not referred to"
-            yield f"{store.path}: {counted(count, 'text')} without an exchange; {remedy}"
+            yield f"{store.path}: {plural(count, 'text')} without an exchange; {remedy}"
     except UserError as error:
         yield str(error)
 
@@ -43,12 +43,12 @@ def _damage(store: Store) -> Iterator[str]:
     problems = [str(problem) for (problem,) in store.rows("PRAGMA integrity_check")]
     if problems != ["ok"]:
         yield f"{store.path}: is damaged ({' '.join(problems[0].split())}); {RECORD_ANEW}"
-    if not store.intact:
+    if not store.is_intact:
         yield f"{store.path}: its contents were changed after it was closed; {RECORD_ANEW}"
     rows = store.rows("SELECT id, hash FROM items ORDER BY block, id")
     changed = sum(_digest(store, item) != digest for item, digest in rows)
     if changed:
-        yield f"{store.path}: {changed} of {counted(len(rows), 'text')} changed after being recorded; {RECORD_ANEW}"
+        yield f"{store.path}: {changed} of {plural(len(rows), 'text')} changed after being recorded; {RECORD_ANEW}"
 
 
 def _digest(store: Store, item: int) -> bytes | None:
@@ -63,7 +63,7 @@ def _in_exchanges(store: Store, redactor: Redactor) -> Iterator[str]:
     """Exchanges that differ from what was recorded, and secrets by cassette and place."""
     changed: Counter[str] = Counter()
     secrets: Counter[tuple[str, str, str]] = Counter()
-    found = lru_cache(maxsize=None)(redactor.found)
+    found = lru_cache(maxsize=None)(redactor.secret_kinds)
     for row, name in store.rows(_EXCHANGES):
         try:
             exchange = store.exchange(row)
@@ -72,9 +72,9 @@ def _in_exchanges(store: Store, redactor: Redactor) -> Iterator[str]:
         else:
             secrets.update({(name, place, kind) for place, text in _texts(exchange) for kind in found(text)})
     for name, count in changed.items():
-        yield f"{store.path}: {name}: {counted(count, 'exchange')} changed after being recorded; {RECORD_ANEW}"
+        yield f"{store.path}: {name}: {plural(count, 'exchange')} changed after being recorded; {RECORD_ANEW}"
     for (name, place, kind), count in secrets.items():
-        what = f"a secret ({kind}) in the {place} of {counted(count, 'exchange')}"
+        what = f"a secret ({kind}) in the {place} of {plural(count, 'exchange')}"
         yield f"{store.path}: {name}: {what}; revoke it, and record again with cassette=record"
     for kind in found(json.dumps([store.about, *store.names()], ensure_ascii=False)):
         yield f"{store.path}: a secret ({kind}) in the run's settings or a name; revoke it, {RECORD_ANEW}"

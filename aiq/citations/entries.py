@@ -12,7 +12,7 @@ from typing import Literal
 
 from aiq.citations.links import UrlUse, is_url_rest
 from aiq.citations.markdown import Place
-from aiq.citations.marks import CIRCLED, NAMES, RAISED, value
+from aiq.citations.marks import CIRCLED, NAMES, RAISED, numeral_value
 
 Family = Literal["table", "titled", "bracket", "ordered", "circled", "named", "bullet", "spaced", "row", "plain"]
 _TAG = r"(?:<(?!sup>|[a-z+]+:)[a-z/][^<>\n]{0,200}>[ \t]*)*"
@@ -264,12 +264,12 @@ class Line:
 def _entry(family: Family, match: re.Match[str], start: int, end: int) -> Entry:
     mark, span = match.span("mark"), match.span("n") if match["n"] else None
     named = _TARGET.search(match.string, mark[1], end) is not None
-    return Entry(family, value(match["n"]) if span else 0, start, end, mark, span, named)
+    return Entry(family, numeral_value(match["n"]) if span else 0, start, end, mark, span, named)
 
 
 def _follows(match: re.Match[str], last: Entry, more: bool) -> bool:
     """Whether a number within a line begins the next entry and is not merely cited by the current one."""
-    number = value(match["n"]) if match["n"] else last.number + 1
+    number = numeral_value(match["n"]) if match["n"] else last.number + 1
     if more and number == last.number + 1:
         return True
     apart = match.end() > match.start() and match.string.startswith((" ", "\t", ":"), match.end("mark"))

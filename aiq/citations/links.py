@@ -196,7 +196,7 @@ def unescape(text: str) -> str:
     return _ESCAPED.sub(r"\1", text) if "\\" in text else text
 
 
-def addresses(text: str) -> Iterator[str]:
+def find_urls(text: str) -> Iterator[str]:
     """The http and https URLs in a text, in order, without the punctuation after them."""
     for match in _ADDRESS.finditer(text):
         *_, end = _shorter(text, *match.span(), _TRAILING)

@@ -112,12 +112,12 @@ _FURTHEST = 40
 """The number of characters before a bracket that are examined."""
 
 
-def value(written: str) -> int:
+def numeral_value(written: str) -> int:
     """The value of decimal digits of any script, superscript digits or one circled number."""
     return int(unicodedata.numeric(written) if len(written) == 1 else unicodedata.normalize("NFKC", written))
 
 
-def like(written: str, number: int) -> str:
+def in_style_of(written: str, number: int) -> str:
     """The number in the style of `written`: circled (up to 50), superscript, full-width, or with leading zeros."""
     if _CIRCLE.match(written):
         return _CIRCLES[number - 1] if number <= len(_CIRCLES) else f"({number})"
@@ -146,8 +146,8 @@ def numbers_in(items: str) -> tuple[int, ...]:
     """The numbers that a mark's items cite, with ranges expanded; empty if a range is descending or too wide."""
     numbers: dict[int, None] = {}
     for first, last in _RANGE.findall(items):
-        low = value(first)
-        high = value(last) if last else low
+        low = numeral_value(first)
+        high = numeral_value(last) if last else low
         if last and not low < high <= min(LARGEST, low + _WIDEST):
             return ()
         numbers |= dict.fromkeys(range(low, high + 1))
@@ -166,7 +166,7 @@ def rewritten_items(items: str, numbers: Sequence[int]) -> str:
             runs.append([number])
     parts = []
     for run in runs:
-        written = [caret + like(numeral[0] if numeral else "", number) for number in run]
+        written = [caret + in_style_of(numeral[0] if numeral else "", number) for number in run]
         parts += [f"{written[0]}{dash[0]}{written[-1]}"] if dash and len(run) > 2 else written
     return (re.sub(r"\r?\n", " ", comma[0]) if comma else ", ").join(parts)
 

@@ -139,12 +139,12 @@ def without_references(text: str) -> str:
 def split_references(text: str) -> tuple[str, str]:
     """The report without its reference lists, and the lists as written."""
     lists = parse_report(text).lists
-    body = cut(text, ((found.start, found.end, "") for found in lists))
+    body = replace_spans(text, ((found.start, found.end, "") for found in lists))
     listed = "\n".join(text[found.entries[0].start : found.entries[-1].end].strip() for found in lists)
     return trimmed(body) if lists else body.strip(), listed
 
 
-def cut(text: str, replaced: Iterable[tuple[int, int, str]]) -> str:
+def replace_spans(text: str, replaced: Iterable[tuple[int, int, str]]) -> str:
     """The text with each `start:end` replaced; a replacement that overlaps an earlier one is skipped."""
     pieces, at = [], 0
     for start, end, kept in sorted(replaced):

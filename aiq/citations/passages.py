@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from aiq.citations.audit import Finding, ReportAudit
 from aiq.citations.markdown import Place, masked
-from aiq.citations.parse import ParsedReport, cut, parse_report, trimmed
+from aiq.citations.parse import ParsedReport, parse_report, replace_spans, trimmed
 from aiq.core.sources import Source
 
 _PIN: Final = "\ue000"  # replaces a citation
@@ -166,7 +166,7 @@ def without_citations(text: str) -> str:
     """The report without reference lists, citation marks and link targets; code stays as it is."""
     report = parse_report(text.translate(_PRIVATE))
     pins, voids = _hidden(report)
-    pinned = cut(report.text, [*((*pin, _PIN) for pin in pins), *((*void, "") for void in voids)])
+    pinned = replace_spans(report.text, [*((*pin, _PIN) for pin in pins), *((*void, "") for void in voids)])
     return trimmed(_without_pins(pinned))
 
 

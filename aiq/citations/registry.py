@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from aiq.citations.documents import parse_key
-from aiq.citations.links import addresses
+from aiq.citations.links import find_urls
 from aiq.citations.urls import parse_url
 from aiq.core.sources import CallPath, Source, SourceKind
 
@@ -36,7 +36,7 @@ class SourceRegistry:
 
     def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
         """Remember the URLs of a text. A URL in a call's result that was in its arguments is still only an echo."""
-        for url in dict.fromkeys(addresses(text)):
+        for url in dict.fromkeys(find_urls(text)):
             source = Source(url=url, kind=kind, call_id=call_id, tool=tool)
             asked = (identity(source) or (), call_id)
             if kind == "echoed":
@@ -65,9 +65,9 @@ def identity(source: Source) -> Identity | None:
     return None
 
 
-def worth_keeping(sources: Sequence[Source], report: str) -> tuple[Source, ...]:
+def sources_to_keep(sources: Sequence[Source], report: str) -> tuple[Source, ...]:
     """The retrieved sources, and those of the others (there may be thousands) whose URL the report contains."""
-    named = {identity(Source(url=url)) for url in addresses(report)}
+    named = {identity(Source(url=url)) for url in find_urls(report)}
     return tuple(source for source in sources if source.kind == "retrieved" or identity(source) in named)
 
 

@@ -8,11 +8,11 @@ from itertools import groupby, pairwise
 from aiq.citations.audit import EntryFinding, MarkFinding, ReportAudit, UrlFinding
 from aiq.citations.links import UrlUse, unescape
 from aiq.citations.markdown import Place
-from aiq.citations.marks import BLANK, COMMA, DASHES, NAMES, SEE, Mark, like, rewritten_items
+from aiq.citations.marks import BLANK, COMMA, DASHES, NAMES, SEE, Mark, in_style_of, rewritten_items
 from aiq.citations.match import Match
-from aiq.citations.parse import cut
+from aiq.citations.parse import replace_spans
 from aiq.citations.sanitise import scheme_of
-from aiq.citations.urls import parse_url, writable
+from aiq.citations.urls import markdown_safe, parse_url
 
 _EMPHASIS = ("**", "__")
 _AROUND = ("()", "（）", "[]", "【】", "``", "<>", "“”", *_EMPHASIS)
@@ -50,7 +50,7 @@ class Edit:
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """The text with these edits, which must be in order and must not overlap."""
-    return cut(text, ((edit.start, edit.end, edit.replacement) for edit in edits))
+    return replace_spans(text, ((edit.start, edit.end, edit.replacement) for edit in edits))
 
 
 def new_numbers(audit: ReportAudit) -> dict[int, int]:
@@ -205,7 +205,7 @@ class _Repairer:
         """Replace the report's URL by the tool's, and a link's label too if it is another URL."""
         if not match.source.url:
             return
-        written = writable(match.source.url)
+        written = markdown_safe(match.source.url)
         if unescape(self._text[use.url_start : use.url_end]) != written:
             self._edit((use.url_start, use.url_end), written, "rewritten_url")
         label, meant = parse_url(unescape(self._text[slice(*use.label)])), parse_url(written)
@@ -225,7 +225,7 @@ class _Repairer:
                 finding, number = findings[position], self._numbers[position]
                 span = finding.entry.number_span
                 if span is not None and finding.entry.number != number:
-                    self._edit(span, like(self._text[slice(*span)], number), "renumbered")
+                    self._edit(span, in_style_of(self._text[slice(*span)], number), "renumbered")
                 for url in filter(None, (finding.chosen, *finding.others)):
                     self.url(url, listed=True)
 

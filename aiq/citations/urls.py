@@ -259,7 +259,7 @@ def without_ellipsis(text: str) -> str | None:
     return stub if "..." in tail or not tail.isascii() else None
 
 
-def writable(url: str) -> str:
+def markdown_safe(url: str) -> str:
     """The URL as it can be written in Markdown: characters that would end or break it are percent-encoded.
 
     As in browsers, line breaks and tabs are dropped, and backslashes in the path become slashes.

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aiq.core.errors import UserError
-from aiq.core.text import some
+from aiq.core.text import join_first
 
 if TYPE_CHECKING:
     from aiq.citations.files import AuditCase, AuditedReport
@@ -123,7 +123,7 @@ def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
     if None in given and args.sample is None:
         raise UserError(f"--sources: a row without `id` fits only a single report; choose one from {path}: --sample ID")
     if unknown := [report for report in given if report not in (None, *ids)]:
-        raise UserError(f"--sources: {path} has no report {unknown[0]}; it has {some(ids)}")
+        raise UserError(f"--sources: {path} has no report {unknown[0]}; it has {join_first(ids)}")
     of = {report: (*given.get(None, ()), *given.get(report, ())) for report in ids}
     return [AuditCase(row.article, of[row.id], settings, row.id, title=row.prompt) for row in rows]
 
@@ -166,7 +166,7 @@ def _chosen(cases: list["AuditCase"], args: Namespace) -> list["AuditCase"]:
     if not chosen:
         wanted = f"epoch {epoch} of sample {args.sample}" if of_sample else f"report of sample {args.sample}"
         known = [case.name for case in of_sample or cases]
-        raise UserError(f"{args.report} has no {wanted}; it has {some(known)}")
+        raise UserError(f"{args.report} has no {wanted}; it has {join_first(known)}")
     return chosen
 
 

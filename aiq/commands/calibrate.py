@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.analysis.calibration import calibrate
     from aiq.analysis.reliability import FILE
-    from aiq.runs.folder import find_run, write_whole
+    from aiq.runs.folder import find_run, write_atomic
     from aiq.site.calibration_tables import calibration_tables
     from aiq.site.tables import show
 
@@ -31,7 +31,7 @@ def run(args: Namespace) -> int:
     show(calibration_tables(calibration))
     if calibration.metrics:
         path = folders[0].path / FILE
-        write_whole(path, calibration.model_dump_json(indent=2) + "\n")
+        write_atomic(path, calibration.model_dump_json(indent=2) + "\n")
         print(f"written to {path}")
     write_json(args.json, calibration)
     return 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from aiq.core.errors import UserError
-from aiq.core.text import counted
+from aiq.core.text import plural
 
 if TYPE_CHECKING:
     from aiq.cassettes.recorder import Account
@@ -100,8 +100,8 @@ def _list(args: Namespace) -> int:
 def _verify(args: Namespace) -> int:
     folders = [folder for given in args.dirs for folder in _recordings(given)]
     exchanges, wrong = map(sum, zip(*map(_verified, folders), strict=True))
-    checked = f"{counted(len(folders), 'recording')} with {counted(exchanges, 'exchange')}"
-    print(f"{checked}: {counted(wrong, 'finding') if wrong else 'nothing wrong'}")
+    checked = f"{plural(len(folders), 'recording')} with {plural(exchanges, 'exchange')}"
+    print(f"{checked}: {plural(wrong, 'finding') if wrong else 'nothing wrong'}")
     return 1 if wrong else 0
 
 
@@ -133,7 +133,7 @@ def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
 
     plans: dict[Account, RunPlan] = {}
     try:
-        plans = recorded_plans({account: store.about for account, store in stores.items() if store.intact})
+        plans = recorded_plans({account: store.about for account, store in stores.items() if store.is_intact})
     except UserError as error:
         paths = ", ".join(str(store.path) for store in stores.values())
         yield f"{paths}: the run cannot be composed again, so its prompts and samples are not compared: {error}"
@@ -155,7 +155,7 @@ def _forget(args: Namespace) -> int:
         for store in stores.values():
             store.forget(forgotten[str(store.path)])
     for path, names in forgotten.items():
-        print(f"{path}: {counted(len(names), 'cassette')} forgotten")
+        print(f"{path}: {plural(len(names), 'cassette')} forgotten")
     return 0
 
 
@@ -176,7 +176,7 @@ def _export(args: Namespace) -> int:
     with _opened(args.dir) as stores:
         for account, store in stores.items():
             for name in store.names() if args.sample is None else _of_samples(store, {args.sample}):
-                text, held, left_out = vcr.exported(store.exchanges(name), form)
+                text, held, left_out = vcr.to_vcr(store.exchanges(name), form)
                 file = args.out / account / vcr.file_name(name, form)
                 try:
                     file.parent.mkdir(parents=True, exist_ok=True)
@@ -186,7 +186,7 @@ def _export(args: Namespace) -> int:
                 cassettes, exchanges, without = cassettes + 1, exchanges + held, without + left_out
     if not cassettes:
         raise UserError(f"{args.dir} has no cassette of sample {args.sample}; see aiq cassettes list {args.dir}")
-    print(f"{counted(cassettes, 'cassette')} with {counted(exchanges, 'exchange')} written to {args.out}")
+    print(f"{plural(cassettes, 'cassette')} with {plural(exchanges, 'exchange')} written to {args.out}")
     for what, count in sorted(without.items()):
         print(f"left out, because vcrpy cannot hold it: {what}: {count:,}")
     return 0
@@ -196,13 +196,13 @@ def _import(args: Namespace) -> int:
     from aiq.cassettes.recorder import cassette_name
     from aiq.cassettes.redact import Redactor, secret_values
     from aiq.cassettes.store import Store
-    from aiq.cassettes.vcr import imported
+    from aiq.cassettes.vcr import from_vcr
     from aiq.core.samples import SampleKey
 
     if not args.sample or args.epoch < 1:
         raise UserError("--sample takes the id of a sample, and --epoch a number from 1")
     redactor = Redactor(secret_values({}, os.environ))
-    exchanges = [exchange for file in args.files for exchange in imported(file, redactor)]
+    exchanges = [exchange for file in args.files for exchange in from_vcr(file, redactor)]
     name = cassette_name(SampleKey(args.sample, args.epoch))
     path = args.dir / f"{'judge' if args.judge else 'agent'}.sqlite"
     with Store(path, writes=True) as store:
@@ -212,5 +212,5 @@ def _import(args: Namespace) -> int:
         for exchange in exchanges:
             cassette.add(exchange, cassette.place())
         cassette.mark(whole=whole)
-    print(f"{path}: {counted(len(exchanges), 'exchange')} in the cassette {name}")
+    print(f"{path}: {plural(len(exchanges), 'exchange')} in the cassette {name}")
     return 0

@@ -94,9 +94,9 @@ async def _list(settings: RunSettings) -> None:
 
 def _conversing(agent: Agent, blank: Question) -> Resumable:
     """The agent, wrapped to keep conversations if it does not do so by itself."""
-    from aiq.agents.toolkit.conversation import Remembered
+    from aiq.agents.toolkit.conversation import ConversationMemory
 
-    return agent if isinstance(agent, Resumable) and agent.threads else Remembered(agent.research, blank)
+    return agent if isinstance(agent, Resumable) and agent.threads else ConversationMemory(agent.research, blank)
 
 
 async def _converse(settings: RunSettings, thread: str) -> None:
@@ -150,13 +150,13 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
 
     `nothing`: the message if there was nothing to resume.
     """
-    from aiq.experiment.attempt import boundary_error, settled
+    from aiq.experiment.attempt import boundary_error, finalise
 
     start = time.monotonic()
     try:
         with session.bind():
             report = await work(session)
-            report, cut = (None, None) if report is None else settled(report, session)
+            report, cut = (None, None) if report is None else finalise(report, session)
     except Exception as raised:
         error = boundary_error(raised)
         if isinstance(error, UserError) or not isinstance(error, AiqError):

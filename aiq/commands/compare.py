@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from aiq.analysis.baselines import find_recorded
+    from aiq.analysis.baselines import find_run_or_baseline
     from aiq.analysis.compare import compare
     from aiq.analysis.reliability import reliability_note
     from aiq.core.files import check_outputs, write_text
@@ -42,7 +42,7 @@ def run(args: Namespace) -> int:
     from aiq.site.tables import notes_of, replay_note, show
 
     check_outputs(args.json, args.markdown)
-    folders = [find_recorded(name, args.results) for name in args.runs]
+    folders = [find_run_or_baseline(name, args.results) for name in args.runs]
     found = compare(folders, metrics=args.metric, effect=args.effect, judges=args.judges, force=args.force)
     summaries = (folder.read_summary() for folder in folders)
     said = [*notes_of(dict(zip((run.label for run in found.runs), summaries, strict=True)))]

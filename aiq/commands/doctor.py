@@ -42,7 +42,7 @@ async def _examined(settings: "RunSettings") -> "list[Finding]":
     from rich.table import Table
     from rich.text import Text
 
-    from aiq.core.secrets import hidden
+    from aiq.core.secrets import mask_secrets
     from aiq.experiment.doctor import examine
     from aiq.site.tables import Output
 
@@ -53,6 +53,6 @@ async def _examined(settings: "RunSettings") -> "list[Finding]":
         row = Table.grid(padding=(0, 2))
         for width in (_CHECK_WIDTH, max(map(len, _STYLES)), None):
             row.add_column(width=width, overflow="fold")
-        row.add_row(finding.check, Text(finding.level, _STYLES[finding.level]), Text(hidden(finding.said)))
+        row.add_row(finding.check, Text(finding.level, _STYLES[finding.level]), Text(mask_secrets(finding.message)))
         console.print(row, width=min(console.width, _WIDTH))
     return findings

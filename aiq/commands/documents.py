@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aiq.core.errors import AiqError, ConfigError, UserError
-from aiq.core.text import counted, printable
+from aiq.core.text import plural, printable
 
 if TYPE_CHECKING:
     from aiq.core.run_settings import RunSettings
@@ -73,7 +73,7 @@ def _not_found(collection: "Collection", added: Mapping[str, bool], files: Seque
         if pages and added.get(document.file_name):
             empty = pages - len(collection.text(document.digest).pages)
             if empty:
-                yield f"{document.file_name}: {empty} of {counted(pages, 'page')} without text; are they scans?"
+                yield f"{document.file_name}: {empty} of {plural(pages, 'page')} without text; are they scans?"
     if others := left_out(files):
         listed = ", ".join(f"{number} {suffix}" for suffix, number in sorted(others.items()))
         yield f"left out of the folders: {listed} (only {', '.join(SUFFIXES)} can be read)"
@@ -84,19 +84,19 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
     from aiq.core.samples import SampleKey
     from aiq.experiment.resources import open_resources
     from aiq.site.tables import dollars
-    from aiq.tools.knowledge.summaries import by_model
+    from aiq.tools.knowledge.summaries import summarise_by_model
 
     async with open_resources(settings) as resources:
         session = resources.session(settings, key=SampleKey("documents", 1))
         try:
             with session.bind():
-                done = await collection.summarise(by_model, settings.knowledge.summary_chars)
+                done = await collection.summarise(summarise_by_model, settings.knowledge.summary_chars)
         except UserError:
             raise
         except AiqError as error:
             raise UserError(f"the model gave no summary: {error}; finished summaries are kept, run it again") from None
     spent = session.usage.total()
-    cost = f"{counted(spent.calls, 'call')}, {spent.total_tokens} tokens, {dollars(spent)}"
+    cost = f"{plural(spent.calls, 'call')}, {spent.total_tokens} tokens, {dollars(spent)}"
     return f"{len(done)} summarised by {settings.llm.model} ({cost})"
 
 
@@ -111,10 +111,10 @@ def _list(settings: "RunSettings") -> int:
             print(f"no collections in {settings.knowledge.dir}; add some with `aiq documents add`")
         return 0
     for document in known.existing(settings.knowledge.collection).documents:
-        pages = "" if document.page_count is None else f" ({counted(document.page_count, 'page')})"
+        pages = "" if document.page_count is None else f" ({plural(document.page_count, 'page')})"
         print(printable(f"{document.file_name}{pages}: {document.summary}"))
     return 0
 
 
 def _documents(collection: "Collection") -> str:
-    return counted(len(collection.documents), "document")
+    return plural(len(collection.documents), "document")

@@ -95,15 +95,15 @@ def _files(frames: "RunFrames", kind: Any, out: Path) -> Iterator[str]:
             yield f"{path}{f': without targets: {problem}' if problem else ''}"
         yield f"inspect view --log-dir {shlex.quote(str(out))}"
     else:
-        from aiq.analysis.export_trackers import to_mlflow, to_wandb, tracked
+        from aiq.analysis.export_trackers import read_tracked, to_mlflow, to_wandb
 
         write = to_mlflow if kind == "mlflow" else to_wandb
-        yield from dict.fromkeys([write(tracked(folder), out) for folder in frames.folders])
+        yield from dict.fromkeys([write(read_tracked(folder), out) for folder in frames.folders])
 
 
 def _drb(frames: "RunFrames", out: Path, args: Namespace) -> Iterator[str]:
     from aiq.analysis.export_drb import export
-    from aiq.core.text import counted
+    from aiq.core.text import plural
 
     name = frames.manifests[0].experiment if args.name is None else args.name
     if not name or "/" in name or name.startswith("."):
@@ -112,4 +112,4 @@ def _drb(frames: "RunFrames", out: Path, args: Namespace) -> Iterator[str]:
     yield from map(str, files)
     if lacking:
         names = ", ".join(row.sample_id for row in lacking)
-        yield f"{counted(len(lacking), 'sample')} without a report, not written: {names}"
+        yield f"{plural(len(lacking), 'sample')} without a report, not written: {names}"

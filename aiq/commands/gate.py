@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from aiq.commands import add_json, add_results, write_json
 
 if TYPE_CHECKING:
-    from aiq.analysis.baselines import BaselineFile, Recorded
+    from aiq.analysis.baselines import BaselineFile, RunOrBaseline
 
 _MOST_CHANGES = 20
 
@@ -36,19 +36,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from aiq.analysis.baselines import BaselineFile, find_recorded
+    from aiq.analysis.baselines import BaselineFile, find_run_or_baseline
     from aiq.analysis.gate import GateSettings, gate
     from aiq.core.files import check_outputs, write_text
     from aiq.core.plugins import validate
     from aiq.core.settings import dotted
-    from aiq.experiment.compose import compose_apart
+    from aiq.experiment.compose import compose_group
     from aiq.site.analysis_tables import comparison_markdown, comparison_text
     from aiq.site.gate_report import gate_parts, junit
     from aiq.site.tables import notes_of, show
 
     check_outputs(args.json, args.junit, args.markdown)
-    found, baseline = find_recorded(args.run, args.results), BaselineFile(args.baseline)
-    config = compose_apart("gate", found.read_manifest().experiment, args.overrides)
+    found, baseline = find_run_or_baseline(args.run, args.results), BaselineFile(args.baseline)
+    config = compose_group("gate", found.read_manifest().experiment, args.overrides)
     limits = config.get("limits") or {}
     config |= {"margins": dotted(config.get("margins") or {})}
     config |= {"limits": {**limits, "metrics": dotted(limits.get("metrics") or {})}}
@@ -67,10 +67,10 @@ def run(args: Namespace) -> int:
     return _update(found, baseline) if args.update else 0 if result.passed else 1
 
 
-def _update(found: "Recorded", baseline: "BaselineFile") -> int:
+def _update(found: "RunOrBaseline", baseline: "BaselineFile") -> int:
     """Write the baseline, and print what changes in it."""
     from aiq.analysis.baselines import Baseline, BaselineFile
-    from aiq.core.text import counted
+    from aiq.core.text import plural
     from aiq.site.tables import show
 
     new = found.content if isinstance(found, BaselineFile) else Baseline.of(found)
@@ -79,7 +79,7 @@ def _update(found: "Recorded", baseline: "BaselineFile") -> int:
     new.write(baseline.path)
     print(f"{baseline.path}: {'unchanged' if there and not changes else 'written'}")
     if failed := sum(one.row().failed for one in new.attempts):
-        print(f"{counted(failed, 'attempt')} of {len(new.attempts)} failed, and are in the baseline as failed")
+        print(f"{plural(failed, 'attempt')} of {len(new.attempts)} failed, and are in the baseline as failed")
     show(*(f"  {line}" for line in changes[:_MOST_CHANGES]))
     if len(changes) > _MOST_CHANGES:
         print(f"  and {len(changes) - _MOST_CHANGES:,} more")

@@ -36,10 +36,10 @@ def run(args: Namespace) -> int:
 
 def _settings(args: Namespace) -> "EventsSettings":
     from aiq.core.plugins import validate
-    from aiq.experiment.compose import compose_apart
+    from aiq.experiment.compose import compose_group
     from aiq.tools.mcp.events_server import EventsSettings
 
-    config = compose_apart("events", "default", args.overrides)
+    config = compose_group("events", "default", args.overrides)
     if args.db is not None and args.events is None:
         config["events"] = None
     config |= {name: value for name in ("events", "db") if (value := getattr(args, name)) is not None}

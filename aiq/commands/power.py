@@ -24,14 +24,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from aiq.analysis.baselines import find_recorded
+    from aiq.analysis.baselines import find_run_or_baseline
     from aiq.analysis.power import plan
     from aiq.core.files import check_outputs
     from aiq.site.power_tables import power_text
     from aiq.site.tables import show
 
     check_outputs(args.json)
-    folders = [find_recorded(name, args.results) for name in (args.run, args.other) if name is not None]
+    folders = [find_run_or_baseline(name, args.results) for name in (args.run, args.other) if name is not None]
     found = plan(folders, metrics=args.metric, effect=args.effect)
     show(*power_text(found, args.effect))
     write_json(args.json, found)

@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from rich.text import Text
 
-    from aiq.analysis.sweeps import evaluated
+    from aiq.analysis.sweeps import evaluate
     from aiq.runs.sweeps import find_sweep
     from aiq.site.sweep_tables import recommendation_lines
     from aiq.site.tables import show
@@ -40,7 +40,7 @@ def run(args: Namespace) -> int:
     if args.write is not None:
         _check_free(args.write)
     folder = find_sweep(args.sweep, args.results)
-    found = evaluated(folder.read(), folder, args.metric, args.spend)
+    found = evaluate(folder.read(), folder, args.metric, args.spend)
     show(*map(Text, recommendation_lines(found)))
     if args.write is not None:
         if found.recommendation is None:

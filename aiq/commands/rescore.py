@@ -21,8 +21,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from aiq.experiment.rescore import plan_rescore, take_over
-    from aiq.run import carry_out
+    from aiq.experiment.rescore import copy_valid, plan_rescore
+    from aiq.run import run_and_report
     from aiq.runs.folder import RunFolder, find_run
 
     old = find_run(args.run, args.results)
@@ -30,6 +30,6 @@ def run(args: Namespace) -> int:
     for note in notes:
         say(f"aiq: {note}")
     new = RunFolder((old.sweep_path or old.path).parent / manifest.run_id)
-    take_over(old, new, plan)
+    copy_valid(old, new, plan)
     new.write_manifest(manifest)
-    return carry_out(plan, new, manifest).exit_code
+    return run_and_report(plan, new, manifest).exit_code

@@ -13,8 +13,8 @@ from aiq import sweep
 from aiq.commands import add_overrides
 from aiq.core.errors import UserError
 from aiq.experiment import choices, compose
-from aiq.experiment.grid import refuse, refuse_unused, split
-from aiq.run import RESUMED_ALONE, carry_out, new, parted, plan_of, reopened, unfinished
+from aiq.experiment.grid import refuse_sweep, refuse_unused, split
+from aiq.run import RESUMED_ALONE, find_unfinished, new_plan, plan_of, reopened, run_and_report, split_resume
 from aiq.runs.folder import SWEEP_FILE, RunFolder
 from aiq.runs.sweeps import SweepFolder
 
@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    resumed, others = parted(args.overrides)
+    resumed, others = split_resume(args.overrides)
     if resumed and (args.cfg or args.dry_run):
         raise UserError(RESUMED_ALONE)
     if args.like and not args.dry_run:
@@ -39,21 +39,21 @@ def run(args: Namespace) -> int:
     if args.dry_run:
         return _dry_run(others, args.like, sweep=args.multirun)
     if resumed:
-        place, settings = unfinished(resumed[0], others, sweeps=args.multirun)
+        place, settings = find_unfinished(resumed[0], others, sweeps=args.multirun)
         if (place / SWEEP_FILE).is_file():
             return sweep.resume(SweepFolder(place), settings)
-        return carry_out(*reopened(RunFolder(place), settings)).exit_code
+        return run_and_report(*reopened(RunFolder(place), settings)).exit_code
     if args.multirun:
         return _show_config([p.overrides for p in split(others).points]) if args.cfg else sweep.start(others)
-    refuse(others)
-    return _show_config([others]) if args.cfg else carry_out(*new(others)).exit_code
+    refuse_sweep(others)
+    return _show_config([others]) if args.cfg else run_and_report(*new_plan(others)).exit_code
 
 
 def _dry_run(overrides: Sequence[str], like: str | None, *, sweep: bool) -> int:
     from aiq.site.forecasts import print_run, print_sweep
 
     if not sweep:
-        refuse(overrides)
+        refuse_sweep(overrides)
         print_run(plan_of(overrides, dry=True), like)
         return 0
     grid = split(overrides)
@@ -71,8 +71,8 @@ def _dry_run(overrides: Sequence[str], like: str | None, *, sweep: bool) -> int:
 
 
 def _show_config(jobs: Sequence[Sequence[str]]) -> int:
-    from aiq.site.settings import explained
+    from aiq.site.settings import annotated_yaml
 
     for job in jobs:
-        print("---\n" + explained(compose.checked(compose.settings_from(compose.compose(job)))), end="")
+        print("---\n" + annotated_yaml(compose.check_settings(compose.settings_from(compose.compose(job)))), end="")
     return 0

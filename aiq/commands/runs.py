@@ -22,11 +22,11 @@ def run(args: Namespace) -> int:
     import json
 
     from aiq.core.errors import UserError
-    from aiq.runs.listing import listed
+    from aiq.runs.listing import list_runs
     from aiq.site.listing import runs_sheet
     from aiq.site.tables import show
 
-    found = [one for one in listed(args.results, points=args.points) if one.has(args.words)]
+    found = [one for one in list_runs(args.results, points=args.points) if one.has(args.words)]
     if args.json:
         print(json.dumps([one.model_dump(mode="json") for one in found], indent=2, ensure_ascii=False))
     elif found or not args.words:

@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from aiq.commands import add_results, add_run
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey
-from aiq.core.text import some
+from aiq.core.text import join_first
 from aiq.runs.events import events_of
 from aiq.runs.folder import RunFolder, find_run, natural
 from aiq.runs.reader import read_dataset, read_samples, read_scores, summary_of
@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from aiq.site.tables import Output, replay_note
-    from aiq.site.transcript import events_shown, shortener, transcript
+    from aiq.site.transcript import render_events, shortener, transcript
 
     folder = find_run(args.run, args.results)
     if args.sample is None:
@@ -42,7 +42,7 @@ def run(args: Namespace) -> int:
     events = events_of(folder, row.key, row.attempt, "judge" if args.judge else "agent")
     console, notes = Output(highlight=False), [*replay_note(manifest)]
     if args.judge:
-        console.print(events_shown(events, short))
+        console.print(render_events(events, short))
     else:
         samples, problem = read_dataset(manifest)
         notes += [f"the gold answer is unknown: {problem}"] if problem else []
@@ -57,7 +57,7 @@ def _run(folder: RunFolder) -> int:
     from aiq.site.listing import samples_sheet
     from aiq.site.tables import print_summary, show
 
-    manifest, rows = folder.read_manifest(), read_samples(folder, SampleRow.light)
+    manifest, rows = folder.read_manifest(), read_samples(folder, SampleRow.compact)
     show(samples_sheet(manifest, rows, read_scores(folder, rows)), "")
     print_summary(summary_of(folder, manifest), folder)
     return 0
@@ -65,7 +65,7 @@ def _run(folder: RunFolder) -> int:
 
 def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
     """The last attempt at the key. Raises UserError, which says what there is instead."""
-    rows = read_samples(folder, lambda row: row if row.key == key else row.light())
+    rows = read_samples(folder, lambda row: row if row.key == key else row.compact())
     if key in rows:
         return rows[key]
     epochs = sorted(epoch for sample, epoch in rows if sample == key.sample_id)
@@ -73,4 +73,4 @@ def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
         there = ", ".join(map(str, epochs))
         raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path}; it has {there}")
     samples = sorted({sample for sample, _ in rows}, key=natural)
-    raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {some(samples)}")
+    raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {join_first(samples)}")

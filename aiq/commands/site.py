@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from aiq.core.errors import UserError, say
-from aiq.core.text import counted
+from aiq.core.text import plural
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def run(args: Namespace) -> int:
     written, problems = write_site(args.results, shown=sys.stderr.isatty())
     for problem in problems:
         say(f"aiq: {problem}")
-    print(f"{counted(written, 'page')} written; open {args.results / 'index.html'}")
+    print(f"{plural(written, 'page')} written; open {args.results / 'index.html'}")
     if args.serve:
         from aiq.site.server import serve
 

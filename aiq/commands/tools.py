@@ -51,7 +51,7 @@ async def _tools(settings: "RunSettings") -> list[dict[str, Any]]:
     )
     async with AsyncExitStack() as opened:
         recorder = opened.enter_context(open_recorder(settings))
-        client = await opened.enter_async_context(open_client(settings.llm, offline_port=None, over=recorder.transport))
+        client = await opened.enter_async_context(open_client(settings.llm, offline_port=None, wrap=recorder.transport))
         web = build_web(settings, client)
         opening = open_toolbox(settings, web, client, recorder, collections_of(samples))
         toolbox = await opened.enter_async_context(opening)

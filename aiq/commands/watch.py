@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiq.commands import add_results
 from aiq.core.errors import RunAborted, UserError
-from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, RunFolder, find_run, in_use, newest, places
+from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, RunFolder, find_run, in_use, newest, paths_of
 
 if TYPE_CHECKING:
     from aiq.runs.sweeps import SweepFolder
@@ -53,29 +53,29 @@ def _folder(name: str, results: str) -> Path:
         if not (folders := list(newest(chain(*files)))):
             raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
         return next(filter(in_use, folders), folders[0])
-    sweeps = (path for path in places(name, results) if (path / SWEEP_FILE).is_file())
+    sweeps = (path for path in paths_of(name, results) if (path / SWEEP_FILE).is_file())
     return next(sweeps, None) or find_run(name, results).path
 
 
 def _follow(folder: RunFolder) -> None:
     """Show its progress bar until it ends."""
-    from aiq.experiment.shards import tell
+    from aiq.experiment.shards import notify
     from aiq.runs.follow import FollowedRun
     from aiq.site.progress import Progress
 
     followed = FollowedRun(folder)
     with closing(Progress(folder.read_manifest().experiment, shown=True)) as progress:
-        progress.follow(followed.state, followed.total, followed.look()[0])
+        progress.follow(followed.state, followed.total, followed.poll()[0])
         going = True
         while going:
-            going = in_use(folder.path)  # before the look, so that the last look sees everything
-            tell(followed, progress)
+            going = in_use(folder.path)  # before polling, so that the last poll sees everything
+            notify(followed, progress)
             time.sleep(_EVERY_SECONDS if going else 0)
 
 
 def _run(folder: RunFolder) -> int:
     from aiq.experiment.runner import RunOutcome
-    from aiq.run import tell
+    from aiq.run import print_outcome
     from aiq.runs.reader import read_state
     from aiq.runs.summary import summarise
 
@@ -90,13 +90,13 @@ def _run(folder: RunFolder) -> int:
         summary = folder.read_summary()
         error = RunAborted(_MEANINGS[2]) if manifest.status == "failed" else None
     ended = manifest.status
-    outcome = RunOutcome(summary, ended, state.exit_code(ended), state.excesses(), error, changed=False)
-    tell(outcome, folder)
+    outcome = RunOutcome(summary, ended, state.exit_code(ended), state.excess_failures(), error, changed=False)
+    print_outcome(outcome, folder)
     return outcome.exit_code
 
 
 def _sweep(folder: "SweepFolder") -> int:
-    from aiq.run import go_on
+    from aiq.run import resume_hint
     from aiq.site.sweep_tables import print_sweep
 
     while in_use(folder.path):
@@ -112,5 +112,7 @@ def _sweep(folder: "SweepFolder") -> int:
     print_sweep(sweep, folder)
     if sweep.status == "finished":
         return sweep.exit_code
-    print(f"aiq: {go_on(_GONE if sweep.status == 'running' else sweep.status, folder.path, '-m ')}", file=sys.stderr)
+    print(
+        f"aiq: {resume_hint(_GONE if sweep.status == 'running' else sweep.status, folder.path, '-m ')}", file=sys.stderr
+    )
     return 130

@@ -16,7 +16,7 @@ U = TypeVar("U")
 
 
 @contextmanager
-def holding(variable: ContextVar[Any], value: T) -> Iterator[T]:
+def binding(variable: ContextVar[Any], value: T) -> Iterator[T]:
     """Set the variable to this value inside the block, and in tasks that are started there."""
     token = variable.set(value)
     try:

@@ -10,7 +10,7 @@ import traceback
 from enum import StrEnum
 from typing import TextIO
 
-from aiq.core.secrets import hidden
+from aiq.core.secrets import mask_secrets
 from aiq.core.text import printable
 
 
@@ -109,7 +109,7 @@ class ToolError(AiqError):
         self.kind = kind
 
 
-def said(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """The error's message; for a SystemExit, which has at most a code, the call that raised it."""
     if isinstance(error, SystemExit):
         return f"sys.exit({'' if error.code is None else repr(error.code)}) was called"
@@ -129,7 +129,7 @@ def discard_output() -> None:
 def say(line: str) -> None:
     """Print a line on stderr; if nobody reads it (`aiq run ... 2>&1 | head -1`), the work goes on in silence."""
     try:
-        print(printable(hidden(line)), file=sys.stderr)
+        print(printable(mask_secrets(line)), file=sys.stderr)
     except BrokenPipeError:
         _discard(sys.stderr)
 

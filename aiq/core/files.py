@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from aiq.core.errors import DatasetError, UserError
-from aiq.core.text import whole_json
+from aiq.core.text import utf8_safe_json
 
 
 class Files:
@@ -91,7 +91,7 @@ class Row:
             raise DatasetError(f"{self.where}: no {name}; fill it in or delete the row")
         return text
 
-    def is_of(self, question: str) -> bool:
+    def matches(self, question: str) -> bool:
         """Whether its `prompt` or `question` equals this one except for white space, or it has neither."""
         asked = self.text("prompt") or self.text("question")
         return not asked or asked.split() == question.split()
@@ -194,7 +194,7 @@ def parsed_json(text: str, where: str) -> Any:
     except (ValueError, RecursionError) as error:
         detail = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
         raise DatasetError(f"{where}: not valid JSON ({detail}); fix or delete it") from None
-    if r"\u" in text and json.loads(whole_json(text.encode())) != value:
+    if r"\u" in text and json.loads(utf8_safe_json(text.encode())) != value:
         raise DatasetError(f"{where}: an escape (\\ud...) spells half a character; fix or delete it")
     return value
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-OF_A_START: Final = 200_000
+STARTUP_THRESHOLD: Final = 200_000
 """New objects before a collection during start-up: what imports create stays."""
 
-OF_A_RUN: Final = 10_000
+RUN_THRESHOLD: Final = 10_000
 """The same during a run: parsed reports leave garbage behind, and 200,000 such objects are 12 MB."""
 
 

@@ -19,7 +19,7 @@ class Price(Settings):
     cached_input: NotNegative | None = None
 
     @property
-    def dearest(self) -> float:
+    def max_per_token(self) -> float:
         """The highest price of one token, in US dollars."""
         return max(self.input, self.output, self.cached_input or 0) / 1e6
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic import JsonValue
 
 from aiq.core.base import Record
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.usage import Usage
 
 if TYPE_CHECKING:  # both take most of a second to import; only agents that use them need it
@@ -62,7 +62,7 @@ retries_of_calls: ContextVar[int | None] = ContextVar("retries_of_calls", defaul
 
 def retrying(times: int) -> AbstractContextManager[int]:
     """Give the model calls made inside this many retries. The transport remains the only one that sends again."""
-    return holding(retries_of_calls, times)
+    return binding(retries_of_calls, times)
 
 
 class Models(Protocol):

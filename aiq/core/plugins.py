@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-def search_here() -> None:
+def add_cwd_to_path() -> None:
     """Let config name classes and functions in files of the current folder."""
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
@@ -85,7 +85,7 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
             inner = _section(settings, item["loc"][:-1])
             below = [".".join(map(str, (*item["loc"][:-1], known))) for known in _names(inner)]
             known = [".".join(filter(None, (prefix, known))) for known in (*_names(settings), *below)]
-            return f"{name}: there is no such {'setting' if settings else 'field'}{near(name, known)}"
+            return f"{name}: there is no such {'setting' if settings else 'field'}{did_you_mean(name, known)}"
         case "missing":
             return f"{name}: must be set"
         case "tuple_type" | "list_type" if settings:
@@ -116,7 +116,7 @@ def _names(kind: type[BaseModel] | None) -> Iterator[str]:
         yield from (name, *(f"{name}.{other}" for other in below))
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`; did you mean ...?` where something known is close: by the whole name, its beginning, or its last part."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) or [text for text in known if text.startswith(name)]

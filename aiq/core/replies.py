@@ -148,11 +148,11 @@ def is_tool_call(text: str) -> bool:
     if tags := [tag for tag in _CALL_TAG.finditer(shown) if not _mentioned(text, tag)]:
         before, after = text[: tags[0].start()].strip(), text[tags[-1].end() :]
         closed = re.search(r"/|end", tags[-1][0], re.IGNORECASE)
-        return (announces(before) or _in_json(before)) and not (closed and _says(after))
+        return (is_announcement(before) or _in_json(before)) and not (closed and _says(after))
     return _in_json(text) or _WORDED.fullmatch(text) is not None
 
 
-def announces(text: str) -> bool:
+def is_announcement(text: str) -> bool:
     """Whether what a reply says beside its tool calls is no more than a word on them."""
     return len(text.strip()) <= ANNOUNCEMENT and not _MARK.search(text)
 
@@ -227,7 +227,7 @@ _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RawReply:
     """A model's reply as the endpoint sent it. `text` is None if there is none; `reasoning`: whether it came beside."""
 
     role: str
@@ -274,9 +274,9 @@ def failed(finish_reason: object) -> bool:
     return isinstance(finish_reason, str) and _FAILED.search(finish_reason.lower()) is not None
 
 
-def read_reply(role: str, message: Mapping[str, Any], finish_reason: str | None) -> Said:
+def read_reply(role: str, message: Mapping[str, Any], finish_reason: str | None) -> RawReply:
     """Parse the message of a chat completion in OpenAI's format."""
-    return Said(
+    return RawReply(
         role=role,
         text=message.get("content"),
         finish_reason=finish_reason or "",
@@ -286,7 +286,7 @@ def read_reply(role: str, message: Mapping[str, Any], finish_reason: str | None)
     )
 
 
-def why_no_answer(text: str, replies: Sequence[Said]) -> str | None:
+def why_no_answer(text: str, replies: Sequence[RawReply]) -> str | None:
     """Why a text (without closed thoughts) is not an answer, None if it is one. `replies`: those it was made of."""
     if not text.strip():
         blank = (reply for reply in reversed(replies) if not without_thoughts(reply.text or "").strip())
@@ -302,7 +302,7 @@ def why_no_answer(text: str, replies: Sequence[Said]) -> str | None:
     return None
 
 
-def why_cut_off(text: str, replies: Sequence[Said]) -> str | None:
+def why_cut_off(text: str, replies: Sequence[RawReply]) -> str | None:
     """What cut a report off, None if it is whole: decided by the reply that it ends with.
 
     That is the reply whose last words come latest in the report, or that ends with the whole of a short report; of

@@ -36,7 +36,7 @@ class Metric(Record):
         return None if self.low is None or self.high is None else self.high - self.low
 
     @property
-    def reach(self) -> str:
+    def range_text(self) -> str:
         """Its range in words: `0.0 .. 1.0`, an end without a bound left out."""
         return f"{'' if self.low is None else self.low} .. {'' if self.high is None else self.high}".strip()
 

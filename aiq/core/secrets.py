@@ -11,8 +11,8 @@ SHORTEST = 8
 _spellings: dict[str, None] = {}
 
 
-def hide(values: Iterable[str]) -> None:
-    """Make `hidden` mask these values in every text from now on.
+def register_secrets(values: Iterable[str]) -> None:
+    """Make `mask_secrets` mask these values in every text from now on.
 
     Only those with a digit and a letter: others may be ordinary words or numbers in the files of a run
     (`DB_PASSWORD=postgres`).
@@ -23,7 +23,7 @@ def hide(values: Iterable[str]) -> None:
             _spellings.update(dict.fromkeys((value, spelled, quote(value, safe=""))))
 
 
-def hidden(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """The text with `***` for every secret, also where JSON or a URL spells it differently."""
     for spelling in _spellings:
         text = text.replace(spelling, "***")

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from aiq.core.concurrency import being_cancelled, holding
-from aiq.core.errors import OUTAGES, AiqError, LimitReached, ToolError, ToolErrorKind, said, traceback_of
+from aiq.core.concurrency import being_cancelled, binding
+from aiq.core.errors import OUTAGES, AiqError, LimitReached, ToolError, ToolErrorKind, message_of, traceback_of
 from aiq.core.events import EventLog, ToolCalled, ToolReturned, call_path, parent_call
 from aiq.core.models import Models
 from aiq.core.plugins import describe
-from aiq.core.replies import Said
+from aiq.core.replies import RawReply
 from aiq.core.run_settings import CitationSettings
 from aiq.core.samples import SampleKey
-from aiq.core.secrets import hidden
+from aiq.core.secrets import mask_secrets
 from aiq.core.seeds import derive
 from aiq.core.sources import Registry, SourceKind
-from aiq.core.text import json_value, whole_value
+from aiq.core.text import json_value, utf8_safe_value
 from aiq.core.tools import Toolbox, ToolResult, Web
-from aiq.core.usage import OF_TOOL_CALLS, Limits, Usage, UsageLedger, account
+from aiq.core.usage import TOOL_CALL_LIMITS, Limits, Usage, UsageLedger, account
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -69,7 +69,7 @@ class RejectingUser(ApprovingUser):
 class Answers:
     """Model answers to questions whose answer does not depend on who asks; this base class stores none."""
 
-    async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
+    async def get_or_ask(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
         """The answer under `key` (a digest of everything that determines it), asked for if there is none yet.
 
         An error of `ask` propagates, and the next caller asks again.
@@ -82,7 +82,7 @@ async def no_store() -> Any:
     raise RuntimeError("this session has no store to remember in: make it with store=")
 
 
-SPENT: Final = "The budget of this sample is spent: answer now with what you have, and call no further tool"
+BUDGET_SPENT: Final = "The budget of this sample is spent: answer now with what you have, and call no further tool"
 """What a model is told instead of a tool's result, and instead of being given tools."""
 
 T = TypeVar("T")
@@ -126,7 +126,7 @@ class Session:
     answers: Answers = field(default_factory=Answers)
     check: Callable[[], None] = lambda: None
     decide: Callable[[str, str | None], str | None] = lambda place, found: found
-    replies: list[Said] = field(default_factory=list)
+    replies: list[RawReply] = field(default_factory=list)
     open_calls: dict[object, Callable[[str], object]] = field(default_factory=dict)
     tool_outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     outages: dict[str, str] = field(default_factory=dict)
@@ -196,7 +196,7 @@ class Session:
         return said
 
     @property
-    def cut_short(self) -> str | None:
+    def stop_reason(self) -> str | None:
         """Why the research is over, as the agent was told; None if it was not."""
         return self._stop_reasons[0] if self._stop_reasons else None
 
@@ -237,7 +237,7 @@ class Session:
             self.events.emit(ToolReturned(**call, content=content, latency_ms=latency, **what))
 
         try:
-            with holding(parent_call, call["call_id"]):
+            with binding(parent_call, call["call_id"]):
                 self._allow_call()
                 if given is None:
                     text = f"{name}: arguments are no JSON object: {str(arguments)[:200]}"
@@ -249,7 +249,7 @@ class Session:
             self._denied.append(error.kind is ToolErrorKind.DENIED)
             self.tool_outcomes[name][error.kind] += 1
             if error.kind in OUTAGES:
-                self.outages.setdefault(name, hidden(str(error)))  # the run prints it
+                self.outages.setdefault(name, mask_secrets(str(error)))  # the run prints it
             raise
         self._denied.append(result.denied)
         self.tool_outcomes[name]["ok"] += 1
@@ -263,8 +263,8 @@ class Session:
     def _allow_call(self) -> None:
         """Count a tool call. Raises ToolError if the research is over, LimitReached if no more calls are allowed."""
         if why := self.spent():
-            raise ToolError(ToolErrorKind.OVER_BUDGET, f"{SPENT} ({why})")
-        self.limits.check(self.usage, self.spend, OF_TOOL_CALLS)
+            raise ToolError(ToolErrorKind.OVER_BUDGET, f"{BUDGET_SPENT} ({why})")
+        self.limits.check(self.usage, self.spend, TOOL_CALL_LIMITS)
         for ledger in (self.usage, self.spend):
             ledger.tool_calls += 1
 
@@ -281,14 +281,14 @@ class Session:
         except (Exception, SystemExit, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and being_cancelled():
                 raise  # we are being cancelled; the tool did not fail
-            raise ToolError(ToolErrorKind.FAILED, f"{name}: {type(error).__name__}: {said(error)}") from error
+            raise ToolError(ToolErrorKind.FAILED, f"{name}: {type(error).__name__}: {message_of(error)}") from error
         if tool.data_source is None or not result.content.strip():
             return result.model_copy(update={"sources": ()})  # helpers and empty results retrieve nothing
         return result
 
     def bind(self) -> "AbstractContextManager[Session]":
         """Make this the session that `current` finds, here and in tasks started from here."""
-        return holding(_current, self)
+        return binding(_current, self)
 
     async def within_time(self, work: Awaitable[T]) -> T:
         """Await `work` for at most `limits.sample_seconds`; raises LimitReached after that."""
@@ -317,7 +317,7 @@ def _read(arguments: Mapping[str, Any] | str) -> dict[str, Any] | None:
     """The object, given as such or as JSON; an empty text means no arguments. None if an event cannot hold it."""
     try:
         value = json_value(arguments or "{}") if isinstance(arguments, str) else dict(arguments)
-        value = whole_value(value)  # models cut characters in two
+        value = utf8_safe_value(value)  # models cut characters in two
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -332,7 +332,7 @@ def nested_call(turn: int, index: int, call_id: str | None) -> Iterator[None]:
     logs the call itself (`Session.call_tool`).
     """
     parent = parent_call.get() if call_id is None else call_id
-    with holding(call_path, (*call_path.get(), turn, index)), holding(parent_call, parent):
+    with binding(call_path, (*call_path.get(), turn, index)), binding(parent_call, parent):
         yield
 
 

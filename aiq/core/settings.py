@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_v
 from aiq.core import plugins
 from aiq.core.base import Record
 from aiq.core.errors import AiqError, ConfigError
-from aiq.core.secrets import hide
+from aiq.core.secrets import register_secrets
 
 Count = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -84,7 +84,7 @@ def headers_of(setting: str, headers_env: Mapping[str, str]) -> dict[str, str]:
         value = from_environment(f"{setting}.headers_env.{name}", variable)
         if not value.isascii() or not value.isprintable():
             raise ConfigError(f"{setting}.headers_env.{name}={variable}: its value cannot be a header")
-        hide((value,))
+        register_secrets((value,))
         found[name] = f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
     return found
 

@@ -31,23 +31,23 @@ def _inside(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def whole(text: str) -> str:
+def utf8_safe(text: str) -> str:
     """The text with halves of surrogate pairs joined where they meet, and replaced by U+FFFD where they do not."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def whole_value(value: Any) -> Any:
-    """A JSON value with `whole` applied to every string, keys too. Raises like `json_value`, and RecursionError."""
-    return json_value(whole(json.dumps(value, ensure_ascii=False)))
+def utf8_safe_value(value: Any) -> Any:
+    """A JSON value with `utf8_safe` applied to every string, keys too. Raises like `json_value`, and RecursionError."""
+    return json_value(utf8_safe(json.dumps(value, ensure_ascii=False)))
 
 
-def whole_json(body: bytes) -> bytes:
+def utf8_safe_json(body: bytes) -> bytes:
     """A JSON document, repaired if an escape in it spells half a pair; raises ValueError if it is not JSON."""
     if rb"\ud" not in body.lower():  # how every escape of half a pair begins
         return body
-    return whole(json.dumps(json_value(body), ensure_ascii=False)).encode()
+    return utf8_safe(json.dumps(json_value(body), ensure_ascii=False)).encode()
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -58,11 +58,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
-def counted(n: int, one: str, several: str = "") -> str:
+def plural(n: int, one: str, several: str = "") -> str:
     """A count with its noun: `one`, or the plural `several` (by default with an s)."""
     return f"{n:,} {one if n == 1 else several or f'{one}s'}"
 
 
-def some(names: Sequence[str], most: int = 8) -> str:
+def join_first(names: Sequence[str], most: int = 8) -> str:
     """The first names, and dots if there are more."""
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])

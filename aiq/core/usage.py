@@ -19,8 +19,8 @@ Scope = Literal["run", "sample"]
 Quantity = Literal["model_calls", "tokens", "usd", "seconds", "tool_calls"]
 """What a limit bounds; `limits.SCOPE_QUANTITY` is its setting."""
 
-OF_MODEL_CALLS: Final[tuple[Quantity, ...]] = ("model_calls", "tokens", "usd")
-OF_TOOL_CALLS: Final[tuple[Quantity, ...]] = ("tool_calls",)
+MODEL_CALL_LIMITS: Final[tuple[Quantity, ...]] = ("model_calls", "tokens", "usd")
+TOOL_CALL_LIMITS: Final[tuple[Quantity, ...]] = ("tool_calls",)
 """What a call adds to, checked before the call. Time has a timer."""
 
 
@@ -138,7 +138,7 @@ class UsageLedger:
         }
         return known[quantity] + self.in_flight[quantity]
 
-    def guesses(self, quantity: Quantity) -> str:
+    def estimate_note(self, quantity: Quantity) -> str:
         """Which part of a quantity is an estimate, to be added to a message; empty if none is."""
         if quantity not in _ESTIMATED:
             return ""
@@ -191,7 +191,7 @@ class Limits(Record):
         """The run's limits only, none for a sample."""
         return self.model_copy(update={f"sample_{quantity}": None for quantity in get_args(Quantity)})
 
-    def part(self, of: int, spent: UsageLedger) -> "Limits":
+    def shard_share(self, of: int, spent: UsageLedger) -> "Limits":
         """The limits of one of `of` shards: an equal part of what `spent` leaves of each run limit except time."""
         bounds = {
             f"run_{quantity}": max(0.0, bound - spent.used(quantity)) / of
@@ -201,23 +201,23 @@ class Limits(Record):
         return self.model_copy(update=bounds)
 
     @property
-    def estimated(self) -> bool:
+    def uses_estimates(self) -> bool:
         """Whether there is a limit in tokens or money, which counts the calls under way by estimate."""
         return any(self.bound(scope, each) is not None for scope in get_args(Scope) for each in _ESTIMATED)
 
     @property
-    def in_money(self) -> str | None:
+    def usd_setting(self) -> str | None:
         """The setting of a limit in money, if there is one: it needs prices."""
         return next((f"limits.{name}" for name in ("run_usd", "sample_usd") if getattr(self, name) is not None), None)
 
-    def check(self, sample: UsageLedger, run: UsageLedger, adds: Collection[Quantity] = OF_MODEL_CALLS) -> None:
+    def check(self, sample: UsageLedger, run: UsageLedger, adds: Collection[Quantity] = MODEL_CALL_LIMITS) -> None:
         """Raises LimitReached if one more call, which adds to these quantities, would start beyond a limit."""
         ledgers: tuple[tuple[Scope, UsageLedger], ...] = (("run", run), ("sample", sample))
         for scope, ledger in ledgers:
             for quantity in adds:
                 bound = self.bound(scope, quantity)
                 if bound is not None and ledger.used(quantity) >= bound:
-                    raise LimitReached(f"limits.{scope}_{quantity}", bound, ledger.guesses(quantity))
+                    raise LimitReached(f"limits.{scope}_{quantity}", bound, ledger.estimate_note(quantity))
 
     def reached(self, sample: UsageLedger, seconds: float) -> str | None:
         """The sample's limit, in words, of which only the reserve is left after `seconds`; None if there is none.

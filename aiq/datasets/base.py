@@ -18,7 +18,7 @@ from aiq.core.samples import Question, Sample, Truth
 from aiq.core.settings import Settings
 from aiq.datasets.stored import Samples
 
-OF_QUESTION = tuple(name for name in Question.model_fields if name != "text")
+QUESTION_FIELDS = tuple(name for name in Question.model_fields if name != "text")
 """Columns that every format may have besides the question's text."""
 _JSON = {
     "history": '[{"speaker": "user", "text": "..."}]',
@@ -98,14 +98,14 @@ class DatasetSource(ABC):
 
 
 def question_of(row: Row, text: str, language: str | None = None) -> Question:
-    """The question of a row: its `text`, and the values of the columns in `OF_QUESTION`.
+    """The question of a row: its `text`, and the values of the columns in `QUESTION_FIELDS`.
 
     `data_sources` and `documents` are lists (see `items`); no `data_sources` allows all, an empty list none. A document
     is a file name, or an object with `file_name` and `summary`. `history` is a list of objects with `speaker` (user or
     assistant) and `text`, `user_info` an object; both are JSON, even in a cell. `language`: that of rows which state
     none. Raises DatasetError.
     """
-    stated = {name: _stated(row, name) for name in OF_QUESTION if row.text(name)}
+    stated = {name: _stated(row, name) for name in QUESTION_FIELDS if row.text(name)}
     try:
         return Question.model_validate({"language": language, **stated, "text": text})
     except ValidationError as error:

@@ -40,7 +40,7 @@ class DeepResearchBench(DatasetSource):
             key = row.required("id")
             text = row.text("prompt") or row.text("question") or row.required("prompt")
             for other in (found for found in (criteria.get(key), references.get(key)) if found is not None):
-                if not other.is_of(text):
+                if not other.matches(text):
                     raise DatasetError(f"{other.where}: prompt differs from that of {row.where}; check their ids")
             tags = {name: row.text(name) for name in ("topic", "language") if row.text(name)}
             yield Sample(

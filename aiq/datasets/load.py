@@ -29,14 +29,14 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     files, threads, collections = Files(), list[str | None](), set[str | None]()
     truths = read_truth(files, settings.path, settings.truth)
 
-    def told() -> Iterator[Sample]:
+    def with_truth() -> Iterator[Sample]:
         for sample in source.samples():
             threads.append(sample.question.thread_id)
             collections.add(sample.question.collection_name)
             yield sample.model_copy(update={"truth": truths[sample.id]}) if sample.id in truths else sample
 
     try:
-        samples = Samples(told())
+        samples = Samples(with_truth())
     except ValidationError as error:
         raise DatasetError(f"{settings.target} made an invalid sample: {describe(error)}") from None
     except AiqError:

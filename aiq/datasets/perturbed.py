@@ -38,7 +38,7 @@ class Perturbed(NamedTuple):
         return {name: str(value) for name, value in self._asdict().items()}
 
     @classmethod
-    def of(cls, sample_id: str) -> Self | None:
+    def parse(cls, sample_id: str) -> Self | None:
         """Parse a sample's id; None if it has another form."""
         base, perturbation, severity = ["", "", *sample_id.rsplit(".", 2)][-3:]
         is_number = severity.isascii() and severity.isdigit()

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from aiq.core.files import as_text, distinct
 from aiq.core.samples import Sample
-from aiq.datasets.base import OF_QUESTION, DatasetSource, items, question_of, turns_of
+from aiq.datasets.base import QUESTION_FIELDS, DatasetSource, items, question_of, turns_of
 
-_OWN = frozenset(("id", "question", "answers", "reference", "preferences", "turns", *OF_QUESTION))
+_OWN = frozenset(("id", "question", "answers", "reference", "preferences", "turns", *QUESTION_FIELDS))
 
 
 class Questions(DatasetSource):

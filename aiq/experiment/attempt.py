@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from aiq.agents.base import Agent
-from aiq.citations.registry import worth_keeping
+from aiq.citations.registry import sources_to_keep
 from aiq.core.concurrency import being_cancelled
-from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, said, traceback_of
+from aiq.core.errors import AgentError, AiqError, LimitReached, ModelError, UserError, message_of, traceback_of
 from aiq.core.events import RunFinished, RunStarted, StageChanged
 from aiq.core.replies import why_cut_off, why_no_answer, without_thoughts
 from aiq.core.reports import Report, citation_status
@@ -35,12 +35,12 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     turns: list[AnsweredTurn] = []
 
     async def research() -> tuple[Report, str | None]:
-        return await session.within_time(conversed(agent, sample, session, turns))
+        return await session.within_time(run_turns(agent, sample, session, turns))
 
     started, start = utc_now(), time.perf_counter()
-    found, error = await outcome(session, sample.question.text, research)
+    found, error = await result_or_error(session, sample.question.text, research)
     if isinstance(error, LimitReached) and not error.of_run and session.limits.on_limit == "synthesize":
-        found, error = drafted(session, str(error)), None if session.draft else error
+        found, error = draft_report(session, str(error)), None if session.draft else error
     report, cut = found or (None, None)
     status, fatal = ("limit", False) if cut else classify(error)
     raw = report.raw_text if report else session.draft
@@ -56,7 +56,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         tags=sample.tags,
         report=writable(report.text) if report else None,
         raw_report=None if raw is None else writable(raw),
-        sources=worth_keeping(session.sources.known(), raw or ""),
+        sources=sources_to_keep(session.sources.known(), raw or ""),
         denied=session.denied,
         tools={tool: dict(sorted(outcomes.items())) for tool, outcomes in sorted(session.tool_outcomes.items())},
         outages={tool: writable(" ".join(why.split())[:500]) for tool, why in sorted(session.outages.items())},
@@ -65,7 +65,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
         error=as_row_error(error, where) if error else RowError(type="CutOff", message=cut) if cut else None,
     )
-    why = cut or (error and where + (traceback_of(error) or said(error)))
+    why = cut or (error and where + (traceback_of(error) or message_of(error)))
     session.events.emit(RunFinished(status=status, error=why))
     write(row)  # last: an attempt that has a row is finished, including its events
     if error is not None and fatal:
@@ -73,16 +73,16 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
     return row
 
 
-async def conversed(
+async def run_turns(
     agent: Agent, sample: Sample, session: Session, turns: list[AnsweredTurn]
 ) -> tuple[Report, str | None]:
-    """The agent's report on the sample's question, as from `settled`, after answering its turns, added to `turns`.
+    """The agent's report on the sample's question, as from `finalise`, after answering its turns, added to `turns`.
 
     All turns share one thread id, by which agents that keep threads remember; other agents get the history.
     """
     question = sample.question
     if not sample.turns:
-        return await answered(agent, question, session)
+        return await ask_agent(agent, question, session)
     thread = question.thread_id or f"{sample.id}.{session.key.epoch}"
 
     async def asked(text: str) -> tuple[Report, str | None]:
@@ -92,7 +92,7 @@ async def conversed(
         told = question.model_copy(update={"text": text, "history": tuple(history), "thread_id": thread})
         session.events.emit(StageChanged(stage="turn", detail={"number": number, "question": text}))
         with nested_call(number, 0, None):
-            return await answered(agent, told, session)
+            return await ask_agent(agent, told, session)
 
     for text in sample.turns:
         report, _ = await asked(text)
@@ -102,16 +102,16 @@ async def conversed(
     return await asked(question.text)
 
 
-async def answered(agent: Agent, question: Question, session: Session) -> tuple[Report, str | None]:
-    """The agent's report on one question, as from `settled`. Raises TypeError if it is not a Report."""
+async def ask_agent(agent: Agent, question: Question, session: Session) -> tuple[Report, str | None]:
+    """The agent's report on one question, as from `finalise`. Raises TypeError if it is not a Report."""
     report = await agent.research(question, session)
     session.check()
     if not isinstance(report, Report):
         raise TypeError(f"the agent gave {type(report).__name__}, not a Report")
-    return settled(report, session)
+    return finalise(report, session)
 
 
-def settled(report: Report, session: Session) -> tuple[Report, str | None]:
+def finalise(report: Report, session: Session) -> tuple[Report, str | None]:
     """The report as it counts, and why it was cut off (then it is `partial`) or None if it is complete.
 
     Removes closed thoughts and adds the citation status. Raises AgentError for a text that is not an answer, which is
@@ -124,22 +124,22 @@ def settled(report: Report, session: Session) -> tuple[Report, str | None]:
         session.keep_draft(report.raw_text)
         raise AgentError(f"the agent gave no report: {why}")
     known = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
-    cut = why_cut_off(report.raw_text or text, session.replies) or session.cut_short
+    cut = why_cut_off(report.raw_text or text, session.replies) or session.stop_reason
     if report.outcome == "partial":
         cut = cut or "the agent says that its report is not whole"
     changed = {"text": text, "citation_status": known, **({"outcome": "partial"} if cut else {})}
     return report.model_copy(update=changed), cut
 
 
-def drafted(session: Session, why: str) -> tuple[Report, str] | None:
+def draft_report(session: Session, why: str) -> tuple[Report, str] | None:
     """The unverified report that an agent had written when it reached a limit, and why it is only a draft."""
     if session.draft is None:
         return None
-    report, _ = settled(Report(text=session.draft, raw_text=session.draft, route="draft", outcome="partial"), session)
+    report, _ = finalise(Report(text=session.draft, raw_text=session.draft, route="draft", outcome="partial"), session)
     return report, why
 
 
-async def outcome(
+async def result_or_error(
     session: Session, question: str, work: Callable[[], Awaitable[T]]
 ) -> tuple[T, None] | tuple[None, BaseException]:
     """The result of work in the session, or the error that ended it; the other is None."""
@@ -167,7 +167,7 @@ def as_row_error(error: BaseException, where: str = "") -> RowError:
     """The error in one line, after `where`; if the run was stopped, without asyncio's message, which names tasks."""
     if isinstance(error, asyncio.CancelledError) and being_cancelled():
         return RowError(type="CancelledError", message="the run was stopped")
-    return RowError(type=type(error).__name__, message=" ".join((where + writable(said(error))).split())[:2000])
+    return RowError(type=type(error).__name__, message=" ".join((where + writable(message_of(error))).split())[:2000])
 
 
 def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from aiq.cassettes.redact import Redactor
 from aiq.core.errors import ConfigError
 from aiq.core.llm_settings import Price, RoleSettings
-from aiq.core.plugins import near, validate
+from aiq.core.plugins import did_you_mean, validate
 from aiq.core.run_settings import RunSettings, SweepSettings
 from aiq.core.settings import dotted, section_of
 from aiq.experiment.choices import config_folders, file_of, groups, not_utf8, options
@@ -94,10 +94,10 @@ def settings(*overrides: str) -> RunSettings:
     of `settings("agent=ai_q_deep")`, or `judge["race"].settings`. Raises ConfigError, in one line.
     """
     named = any(text.startswith(("name=", "experiment=")) for text in overrides)
-    return checked(settings_from(compose(overrides if named else ["name=settings", *overrides])))
+    return check_settings(settings_from(compose(overrides if named else ["name=settings", *overrides])))
 
 
-def checked(found: RunSettings) -> RunSettings:
+def check_settings(found: RunSettings) -> RunSettings:
     """The settings, once agent, dataset and judges have accepted theirs. Raises ConfigError, in one line."""
     judges = {f"judge.{name}": plugin for name, plugin in found.judge.items()}
     plugins = {"agent": found.agent, "dataset": found.dataset, "runner.launcher": found.runner.launcher, **judges}
@@ -130,7 +130,7 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
         _checked_own(config, overrides)
     redactor = Redactor(())
     for setting, value in dotted(config).items():
-        if found := redactor.found(str(value)):
+        if found := redactor.secret_kinds(str(value)):
             why = "settings must not hold secrets; put it in an environment variable and name that instead"
             raise ConfigError(f"{setting}: this looks like a {found[0]}; {why}")
     several = {
@@ -142,7 +142,7 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
 def _checked_own(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
     """Raises ConfigError if a plugin rejects its settings; if a setting is another option's, it names that option."""
     try:
-        checked(settings_from(config))
+        check_settings(settings_from(config))
     except ConfigError:
         names = [override.get_key_element().lstrip("+~") for override in parse(overrides)]
         known = _settings(overrides)
@@ -229,29 +229,29 @@ def _check_options(overrides: "Sequence[Override]") -> None:
                 raise ConfigError(f"{override.input_line}: name {how}; {there_are}")
             if name not in have:
                 remedy = there_are if have else f"write conf/{group}/{name}.yaml"
-                raise ConfigError(f"{group}={name}: there is no such {group}{near(name, have)} ({remedy})")
+                raise ConfigError(f"{group}={name}: there is no such {group}{did_you_mean(name, have)} ({remedy})")
 
 
-def compose_apart(group: str, option: str, overrides: Sequence[str]) -> dict[str, Any]:
+def compose_group(group: str, option: str, overrides: Sequence[str]) -> dict[str, Any]:
     """The settings of an option of a group that is not part of runs. Raises ConfigError, in one line.
 
     Unless the overrides choose an option it is `option`, if that has a file, else `default`.
     """
     from omegaconf import OmegaConf
 
-    chosen = option if option in options(group) else "default"
+    pick = option if option in options(group) else "default"
     own = []
     for text, (name, override) in zip(
         overrides, allowed_overrides(overrides, (group, f"{group}.*"), _OTHERS), strict=True
     ):
         if name != group:
             own.append(f"++{text.lstrip('+')}")
-        elif (chosen := str(override.value())) not in options(group):
+        elif (pick := str(override.value())) not in options(group):
             raise ConfigError(
-                f"{text}: there is no such {group}{near(chosen, options(group))}; write conf/{group}/{chosen}.yaml"
+                f"{text}: there is no such {group}{did_you_mean(pick, options(group))}; write conf/{group}/{pick}.yaml"
             )
     with _explained(overrides):
-        config: Any = OmegaConf.to_container(_composed([f"+{group}={chosen}", *own], "_empty")[group], resolve=True)
+        config: Any = OmegaConf.to_container(_composed([f"+{group}={pick}", *own], "_empty")[group], resolve=True)
     return dict(config)
 
 
@@ -332,7 +332,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
     if others := _options_with(name):
         choices = " or ".join(f"{group}={other}" for other in others)
         return f"{name}: the chosen {group} has no such setting; {choices} has it"
-    return f"{name}: there is no such setting{near(name, known)}"
+    return f"{name}: there is no such setting{did_you_mean(name, known)}"
 
 
 def _options_with(name: str) -> list[str]:

@@ -23,7 +23,7 @@ from aiq.core.session import Session
 from aiq.experiment.resources import open_resources
 from aiq.llm.calls import ROLE
 from aiq.llm.models import NO_KEY, read_key
-from aiq.llm.quirks import FORMS, Forms, returned
+from aiq.llm.quirks import FORMS, Forms, returned_fields
 from aiq.llm.transport import open_client
 from aiq.tools.search import WebSearch
 
@@ -68,7 +68,7 @@ class Finding:
 
     check: str
     level: Level
-    said: str
+    message: str
     settings: tuple[str, ...] = ()
 
 
@@ -207,7 +207,7 @@ class Examination:
 
     def _usage(self, reported: Any) -> Finding:
         lacking = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
-        if lacking and (limit := self.settings.limits.in_money):
+        if lacking and (limit := self.settings.limits.usd_setting):
             return Finding("usage", "fails", f"{limit} cannot be enforced: no price in llm.prices for {lacking}")
         if not reported:
             return Finding("usage", "note", "not reported: what a run costs is unknown")
@@ -242,11 +242,11 @@ class Examination:
     async def _tool_results(self) -> Finding:
         """Check a second turn, with the fields that agents send with a tool's call and result."""
         made = self._called["tool_calls"][0]
-        call = {**{name: made[name] for name in _CALL}, **returned(made)}
+        call = {**{name: made[name] for name in _CALL}, **returned_fields(made)}
         assistant = {"role": "assistant", "name": "researcher", "content": None, "tool_calls": [call]}
         turns: list[Mapping[str, Any]] = [
             {"role": "user", "content": "What is the weather in Oslo?"},
-            {**assistant, **returned(self._called)},
+            {**assistant, **returned_fields(self._called)},
             {"role": "tool", "tool_call_id": call["id"], "content": "Rain, 8 degrees."},
         ]
         given = {name: getattr(self.settings.llm.quirks, name) for name in ("null_content", "message_name")}

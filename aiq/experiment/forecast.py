@@ -28,7 +28,7 @@ LEVEL: Final = 0.95
 Bounds = Mapping[Quantity, float | None]
 
 
-class Likely(NamedTuple):
+class Prediction(NamedTuple):
     """A total and its 95 % prediction interval, which a single sample does not give."""
 
     mean: float
@@ -36,7 +36,7 @@ class Likely(NamedTuple):
     high: float | None
 
 
-Totals = Mapping[Quantity, Likely | None]
+Totals = Mapping[Quantity, Prediction | None]
 
 
 def at_most(plan: RunPlan) -> dict[str, Bounds]:
@@ -54,7 +54,7 @@ def at_most(plan: RunPlan) -> dict[str, Bounds]:
     found = {"agent": agent}
     if any(judge.model for judge in plan.judges):
         found["judges"] = {name: 0.0 if name == "tool_calls" else inf for name in QUANTITIES}
-    found["run"] = {name: summed(bounds[name] for bounds in found.values()) for name in QUANTITIES}
+    found["run"] = {name: sum_known(bounds[name] for bounds in found.values()) for name in QUANTITIES}
     return {
         account: {name: _least(bounds[name], run.get(name)) for name in QUANTITIES} for account, bounds in found.items()
     }
@@ -65,10 +65,10 @@ def _dearest(plan: RunPlan) -> float | None:
     prices = plan.settings.llm.prices
     models = {model for role, model in models_of(plan).items() if not role.startswith(JUDGES)}
     known = models <= prices.keys()
-    return max(prices[model].dearest for model in models) if known else None
+    return max(prices[model].max_per_token for model in models) if known else None
 
 
-def summed(amounts: Iterable[float | None]) -> float | None:
+def sum_known(amounts: Iterable[float | None]) -> float | None:
     """The sum; None if any amount is unknown."""
     found = [*amounts]
     return None if None in found else sum(amount for amount in found if amount is not None)
@@ -78,11 +78,11 @@ def _least(amount: float | None, limit: float | None) -> float | None:
     return limit if amount is None else amount if limit is None else min(amount, limit)
 
 
-class Earlier:
+class EarlierRun:
     """A run to estimate from, read once. Raises UserError if none of its attempts has ended."""
 
     def __init__(self, folder: RunFolder) -> None:
-        rows = {key: row for key, row in read_samples(folder, SampleRow.light).items() if row.status != "cancelled"}
+        rows = {key: row for key, row in read_samples(folder, SampleRow.compact).items() if row.status != "cancelled"}
         if not rows:
             raise UserError(f"{folder.path}: none of its attempts has ended, so there is nothing to estimate from")
         manifest = folder.read_manifest()
@@ -107,7 +107,7 @@ class Earlier:
             agent, judged = _amounts(plan, row.usage.items()), _amounts(plan, asked)
             if not judges <= self._judges:
                 judged = dict.fromkeys(judged)
-            both = {name: summed((agent[name], judged[name])) for name in agent}
+            both = {name: sum_known((agent[name], judged[name])) for name in agent}
             calls: Bounds = {"tool_calls": row.tool_calls}
             wall: Bounds = {"seconds": self._pace * row.timing.seconds / plan.settings.runner.concurrency}
             amounts: Mapping[str, Bounds] = {
@@ -139,27 +139,27 @@ def _amounts(plan: RunPlan, by_role: Iterable[tuple[str, Usage]]) -> dict[Quanti
         models = models_of(plan, [role])[role].split(", ")
         costs = [prices[model].cost(usage) for model in models if model in prices]
         dollars.append(max(costs) if len(costs) == len(models) else None)
-    return {"model_calls": used.calls, "tokens": used.total_tokens, "usd": summed(dollars)}
+    return {"model_calls": used.calls, "tokens": used.total_tokens, "usd": sum_known(dollars)}
 
 
-def earlier_run(plan: RunPlan, like: str | None) -> Earlier | None:
+def earlier_run(plan: RunPlan, like: str | None) -> EarlierRun | None:
     """The run that `like` names, else the experiment's newest finished one, if there is one.
 
     Raises UserError for a name that matches no run, or a run in which no attempt has ended.
     """
     if like is not None:
-        return Earlier(find_run(like, plan.settings.output_dir))
+        return EarlierRun(find_run(like, plan.settings.output_dir))
     for path in latest_first(plan.settings.output_dir, plan.settings.name):
         with suppress(UserError):
             manifest = RunFolder(path).read_manifest()
             if manifest.status == "finished" and manifest.rescored is None:
-                return Earlier(RunFolder(path))
+                return EarlierRun(RunFolder(path))
     return None
 
 
 def _total(
     by_sample: Sequence[Sequence[float | None]], samples: int, epochs: int, bound: float | None
-) -> Likely | None:
+) -> Prediction | None:
     """The total over this many samples and epochs, from the values of earlier samples' epochs; None if unknown.
 
     Its prediction interval covers the spread of the new samples and the uncertainty of the estimated mean (Student's
@@ -174,4 +174,4 @@ def _total(
         student = float(stdtrit(len(means) - 1, (1 + LEVEL) / 2))
         half = student * stdev(means) * sqrt(samples + samples**2 / len(means))
         low, high = min(most, epochs * max(0.0, total - half)), min(most, epochs * (total + half))
-    return Likely(min(most, epochs * total), low, high)
+    return Prediction(min(most, epochs * total), low, high)

@@ -11,7 +11,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.run_settings import Strategy, SweepSettings
 from aiq.experiment.choices import groups
 from aiq.experiment.compose import LISTS, compose, parse, sweep_of
-from aiq.experiment.search import Places, drawn
+from aiq.experiment.search import Places, random_points
 from aiq.runs.sweeps import Axis, Point, Sweep
 
 MOST_JOBS: Final = 1000
@@ -55,7 +55,7 @@ def split(overrides: Sequence[str]) -> Grid:
     config = compose([choice[0] for choice in _choices(overrides)])
     settings = sweep_of(config)
     own = {name: values for name, values in settings.axes.items() if values and name not in typed}
-    choices = _choices([*overrides, *(f"{name}={','.join(map(written, values))}" for name, values in own.items())])
+    choices = _choices([*overrides, *(f"{name}={','.join(map(as_override, values))}" for name, values in own.items())])
     varying = [choice for choice in choices if len(choice) > 1]
     if not varying:
         raise ConfigError("-m is for sweeps, but no setting has several values; write e.g. seed=0,1,2 or drop -m")
@@ -67,7 +67,7 @@ def split(overrides: Sequence[str]) -> Grid:
     n = drawing.get(settings.strategy, math.prod(sizes))
     if n > MOST_JOBS:
         raise ConfigError(f"the sweep has {n} points, more than {MOST_JOBS} (sweep.strategy=random draws some of them)")
-    places = ablated(sizes) if settings.strategy == "ablation" else drawn(sizes, n, config["seed"])
+    places = ablation_points(sizes) if settings.strategy == "ablation" else random_points(sizes, n, config["seed"])
     points = [_point(number, choices, place) for number, place in enumerate(places)]
     axes = [
         Axis(name=name, values=tuple(_value(override) for override in choice))
@@ -76,14 +76,14 @@ def split(overrides: Sequence[str]) -> Grid:
     return Grid(settings, tuple(axes), tuple(points), choices)
 
 
-def ablated(sizes: Sequence[int]) -> list[Places]:
+def ablation_points(sizes: Sequence[int]) -> list[Places]:
     """The first value of every axis; then each other value of one axis, with the first values of the others."""
     base = (0,) * len(sizes)
     changed = [(axis, value) for axis, size in enumerate(sizes) for value in range(1, size)]
     return [base, *((*base[:axis], value, *base[axis + 1 :]) for axis, value in changed)]
 
 
-def refuse(overrides: Sequence[str]) -> None:
+def refuse_sweep(overrides: Sequence[str]) -> None:
     """Raises ConfigError if a single run is given several values for a setting."""
     for override in parse(overrides):
         if override.is_sweep_override():
@@ -121,16 +121,16 @@ def refuse_axes(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
         raise ConfigError(f"{config['name']} is a sweep over {over}, which needs -m; for one run set {one}")
 
 
-def written(value: JsonValue) -> str:
+def as_override(value: JsonValue) -> str:
     """A value as written in overrides."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, str):
         return "'{}'".format(value.replace("'", r"\'"))
     if isinstance(value, list):
-        return f"[{','.join(map(written, value))}]"
+        return f"[{','.join(map(as_override, value))}]"
     if isinstance(value, dict):
-        return "{{{}}}".format(",".join(f"{key}:{written(item)}" for key, item in value.items()))
+        return "{{{}}}".format(",".join(f"{key}:{as_override(item)}" for key, item in value.items()))
     return str(value)
 
 
@@ -161,7 +161,7 @@ def _value(override: str) -> str:
     """The value itself, without the quotes that Hydra's grammar needs."""
     (parsed,) = parse([override])
     value: Any = parsed.value()
-    return value if isinstance(value, str) else written(value)
+    return value if isinstance(value, str) else as_override(value)
 
 
 def as_experiment(sweep: Sweep, point: Point, name: str) -> str:

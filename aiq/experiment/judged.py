@@ -14,7 +14,7 @@ SAME_REPORT = "same_report_at"
 """In a score's detail: the run in which the judge scored the same report."""
 
 
-class JudgedBefore:
+class EarlierScores:
     """Scores of reports at finished points of the run's sweep with the same seed; none outside of sweeps.
 
     Not used with a recording either: which exchanges it holds would depend on which points there are.

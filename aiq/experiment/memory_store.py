@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def lent_store(settings: CheckpointerSettings) -> AsyncIterator[Callable[[], Awaitable[Any]]]:
+async def lazy_store(settings: CheckpointerSettings) -> AsyncIterator[Callable[[], Awaitable[Any]]]:
     """A function that opens the run's store, once: agents that remember nothing cost no import and no tables."""
     async with AsyncExitStack() as opened:
         lock, stores = asyncio.Lock(), list[Any]()

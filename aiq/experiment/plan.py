@@ -143,7 +143,7 @@ def with_documents(samples: Iterable[Sample], settings: KnowledgeSettings) -> tu
         stored = Collections(settings.dir).existing(collection).documents
         return tuple(Document(file_name=document.file_name, summary=document.summary) for document in stored)
 
-    def told(sample: Sample) -> Sample:
+    def with_list(sample: Sample) -> Sample:
         question = sample.question
         name = question.collection_name or settings.collection
         documents = listed(name) if name is not None else ()
@@ -152,7 +152,7 @@ def with_documents(samples: Iterable[Sample], settings: KnowledgeSettings) -> tu
             return sample
         return sample.model_copy(update={"question": question.model_copy(update={"documents": documents})})
 
-    return tuple(map(told, samples))
+    return tuple(map(with_list, samples))
 
 
 def _add_documents(settings: KnowledgeSettings) -> None:

@@ -7,16 +7,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import get_args
 
-from aiq.cassettes.recorder import Account, Recorder, recorded
+from aiq.cassettes.recorder import Account, Recorder, read_description
 from aiq.cassettes.redact import Redactor, secret_values
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.errors import say
 from aiq.core.run_settings import RunSettings
-from aiq.core.secrets import hide
-from aiq.llm.models import stand_in
+from aiq.core.secrets import register_secrets
+from aiq.llm.models import placeholder_key
 from aiq.runs.manifest import Manifest
 
-STAND_IN = "key-of-nobody"
+PLACEHOLDER_KEY = "key-of-nobody"
 """Replaces every key in a replay. It is redacted as the key was, unlike the key under which an answer is stored."""
 _OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides that do not affect what is recorded
 
@@ -24,7 +24,7 @@ _OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides
 @contextmanager
 def without_keys(settings: RunSettings) -> Iterator[None]:
     """In the block, a replayed run needs no keys."""
-    with holding(stand_in, STAND_IN if settings.cassette.mode == "replay" else None):
+    with binding(placeholder_key, PLACEHOLDER_KEY if settings.cassette.mode == "replay" else None):
         yield
 
 
@@ -35,8 +35,8 @@ def open_recorder(settings: RunSettings, accounts: Sequence[Account] = get_args(
     Reports at its end, on stderr, what was not recorded and what was not requested.
     """
     secrets = secret_values(settings.model_dump(mode="json"), os.environ)
-    hide(secrets)
-    recorder = Recorder(settings.cassette, _folder(settings), Redactor([*secrets, STAND_IN]), accounts=accounts)
+    register_secrets(secrets)
+    recorder = Recorder(settings.cassette, _folder(settings), Redactor([*secrets, PLACEHOLDER_KEY]), accounts=accounts)
     try:
         with without_keys(settings):
             yield recorder
@@ -54,7 +54,7 @@ def as_recorded(settings: RunSettings, job: int | None = None) -> RunSettings:
         return settings
     folder = _folder(settings) / ("" if job is None else str(job))
     cassette = settings.cassette.model_copy(update={"dir": str(folder)})
-    clock = recorded(cassette.mode, folder).get("clock")
+    clock = read_description(cassette.mode, folder).get("clock")
     changed = {"cassette": cassette, **({"clock": datetime.fromisoformat(clock)} if clock else {})}
     return settings.model_copy(update=changed)
 

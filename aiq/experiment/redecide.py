@@ -20,12 +20,12 @@ from aiq.core.plugins import load
 from aiq.core.run_settings import RunSettings
 from aiq.core.samples import SampleKey
 from aiq.core.settings import dotted
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.usage import USAGE, Usage
 from aiq.experiment.compose import allowed_overrides, parse, settings_from
 from aiq.experiment.plan import JudgePlan, RunPlan, make_plan
 from aiq.experiment.provenance import new_manifest, utc_now
-from aiq.experiment.resume import brought_up_to_date, check_dataset
+from aiq.experiment.resume import check_dataset, migrate
 from aiq.experiment.scoring import score_failure, score_nothing, score_route
 from aiq.judges.base import RouteJudge
 from aiq.runs.events import EventReader
@@ -44,7 +44,7 @@ class RecordedRun:
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
-        self.manifest, self.notes = brought_up_to_date(folder.read_manifest())
+        self.manifest, self.notes = migrate(folder.read_manifest())
         self.rows = read_samples(folder)
         self._events = EventReader(folder)
 
@@ -135,7 +135,7 @@ class Redecision:
         lacks = {point.number: self._lack(self.plan(point.overrides, place(point))) for point in points}
         if numbers := [number for number, why in lacks.items() if why is not None]:
             raise UserError(
-                f"{len(numbers)} of {counted(len(points), 'point')} cannot be decided on these runs: "
+                f"{len(numbers)} of {plural(len(points), 'point')} cannot be decided on these runs: "
                 f"{'; '.join(dict.fromkeys(why for why in lacks.values() if why is not None))}; "
                 f"or give an axis fewer values (the first of these is point {numbers[0]})"
             )

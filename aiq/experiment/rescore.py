@@ -14,7 +14,7 @@ from aiq.experiment.choices import groups
 from aiq.experiment.compose import allowed_overrides, compose_with_options, setting_of, settings_from
 from aiq.experiment.plan import RunPlan, make_plan, web_of
 from aiq.experiment.provenance import new_manifest
-from aiq.experiment.resume import brought_up_to_date, check_dataset, check_finished, load_state
+from aiq.experiment.resume import check_dataset, check_finished, load_state, migrate
 from aiq.runs.events import copy_agent_events
 from aiq.runs.folder import RunFolder, new_run_id
 from aiq.runs.journal import json_line, whole_lines
@@ -32,7 +32,7 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
 
     Raises UserError for an override that affects more than judging, an unfinished run, and if nothing is left to score.
     """
-    earlier, notes = brought_up_to_date(old.read_manifest())
+    earlier, notes = migrate(old.read_manifest())
     config, options = _changed(earlier, overrides)
     plan = make_plan(settings_from(config), overrides, options=options)
     if not plan.judges:
@@ -45,7 +45,7 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
         state.spec = plan.spec
     with old.lock():  # a run that is still running cannot be resumed, as the error would advise
         check_finished(state, str(old.path))
-    if not state.left():
+    if not state.remaining():
         raise UserError(f"every judge has scored all reports of {old.path}; change one, e.g. judge.race.votes=3")
     fresh = new_manifest(plan, new_run_id())
     origin = {
@@ -82,7 +82,7 @@ def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
     return (*kept, *later)
 
 
-def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
+def copy_valid(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
     """Copy what is still valid from the old folder to the new one. Raises UserError while the old run is running."""
     samples = plan.dataset.samples.ids
     with old.lock():
@@ -91,7 +91,7 @@ def take_over(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
             lines = chain.from_iterable(map(whole_lines, old.journals("samples")))
             file.writelines(line for line in lines if json.loads(line)["sample_id"] in samples)
         kept = ["answers"]
-        if web_of(settings_from(brought_up_to_date(old.read_manifest())[0].config)) == web_of(plan.settings):
+        if web_of(settings_from(migrate(old.read_manifest())[0].config)) == web_of(plan.settings):
             kept.append("pages")
         for name in kept:
             if files := old.journals(name):

@@ -24,7 +24,7 @@ from aiq.core.models import Models
 from aiq.core.run_settings import CheckpointerSettings, RunSettings, TelemetrySettings
 from aiq.core.session import ApprovingUser, Session
 from aiq.core.tools import Toolbox, Web
-from aiq.experiment.memory_store import BUSY_SECONDS, lent_store
+from aiq.experiment.memory_store import BUSY_SECONDS, lazy_store
 from aiq.experiment.recording import open_recorder
 from aiq.experiment.telemetry import Telemetry
 from aiq.llm.quirks import Forms
@@ -198,7 +198,7 @@ async def open_resources(
                 settings.llm,
                 offline_port=port,
                 forms=forms,
-                over=recorder.transport,
+                wrap=recorder.transport,
                 replayed=recorder.replays,
                 others=settings.web.max_connections,
                 share=1 / settings.shard.of if settings.shard else 1.0,
@@ -213,7 +213,7 @@ async def open_resources(
         await libraries
         tools = await opened.enter_async_context(open_toolbox(settings, web, client, recorder, collections))
         saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
-        store = await opened.enter_async_context(lent_store(settings.checkpointer))
+        store = await opened.enter_async_context(lazy_store(settings.checkpointer))
         yield Resources(models, tools, web, judges_web, saver, store, forms, recorder, telemetry, port)
 
 

@@ -27,7 +27,7 @@ from aiq.experiment.plan import RunPlan
 from aiq.experiment.provenance import agent_digest, utc_now
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest, Resumption
-from aiq.runs.reader import every_sample, every_score, everyone, placed
+from aiq.runs.reader import every_sample, every_score, everyone, located
 from aiq.runs.rows import SampleRow
 from aiq.runs.state import RunState
 
@@ -118,9 +118,9 @@ def load_state(
                 "restore the old dataset, or start a new run"
             )
         state.add_attempt(row)
-    left = state.left()
+    left = state.remaining()
     unscored = {*filter(state.attempted, left)}
-    rows = placed(folder, "samples", SampleRow, whose) if unscored else ()
+    rows = located(folder, "samples", SampleRow, whose) if unscored else ()
     return state, left, {row.key: (path, start) for row, path, start in rows if row.key in unscored}
 
 
@@ -135,7 +135,7 @@ def seconds_worked(manifest: Manifest, state: RunState) -> float:
     return sum(lasted)
 
 
-def brought_up_to_date(manifest: Manifest) -> tuple[Manifest, list[str]]:
+def migrate(manifest: Manifest) -> tuple[Manifest, list[str]]:
     """The manifest, with outdated settings repaired from config options where possible, and a note on each change."""
     config: dict[str, Any] = copy.deepcopy(dict(manifest.config))
     plugins = {place: config.get(place) for place in ("agent", "dataset")}

@@ -15,11 +15,11 @@ from aiq.agents.base import Checked
 from aiq.cassettes.recorder import Account
 from aiq.core.concurrency import being_cancelled
 from aiq.core.errors import LimitReached, ModelError, RunAborted, UserError, say
-from aiq.core.garbage import OF_A_RUN, collected_after
+from aiq.core.garbage import RUN_THRESHOLD, collected_after
 from aiq.core.samples import SampleKey
 from aiq.core.usage import UsageLedger
 from aiq.experiment.attempt import run_attempt
-from aiq.experiment.judged import JudgedBefore
+from aiq.experiment.judged import EarlierScores
 from aiq.experiment.plan import RunPlan, check_data_sources, collections_of
 from aiq.experiment.provenance import models_of, new_manifest, utc_now
 from aiq.experiment.recording import begin_recording, open_recorder
@@ -30,7 +30,7 @@ from aiq.experiment.sessions import Sessions
 from aiq.runs.folder import RunFolder, in_use
 from aiq.runs.journal import Journal
 from aiq.runs.manifest import Manifest, RunStatus
-from aiq.runs.reader import row_at, spent
+from aiq.runs.reader import read_usage, row_at
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
@@ -59,14 +59,14 @@ class Observer(Protocol):
 class RunOutcome:
     """A run, or a shard of one, that has ended. `ended`: how this start ended; `summary` has the status of the run.
 
-    `excesses`: what failed too often (see `RunState`). `error`: what stopped it, if anything. `changed`: whether the
-    summary differs from before.
+    `excess_failures`: what failed too often (see `RunState`). `error`: what stopped it, if anything. `changed`: whether
+    the summary differs from before.
     """
 
     summary: Summary
     ended: RunStatus
     exit_code: int
-    excesses: Sequence[str]
+    excess_failures: Sequence[str]
     error: UserError | LimitReached | None
     changed: bool
 
@@ -85,11 +85,11 @@ async def execute(
     """
     start, shard = time.monotonic(), plan.settings.shard
     async with AsyncExitStack() as held:
-        held.enter_context(collected_after(OF_A_RUN))
+        held.enter_context(collected_after(RUN_THRESHOLD))
         lock = held.enter_context(ExitStack())
         if earlier is not None:
             lock.enter_context(folder.lock(shard))
-        folder = folder.written_by(shard)
+        folder = folder.for_shard(shard)
         before = read_numbers(folder)
         state, left, unscored = load_state(folder, plan, shard)
         worked = max(before.timing.run_seconds if before else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
@@ -103,7 +103,7 @@ async def execute(
         if earlier is None:
             folder.create()
             lock.enter_context(folder.lock())
-        with folder.changing():
+        with folder.shared_lock():
             manifest = folder.read_manifest() if shard else manifest
             manifest = manifest.model_copy(update={"status": "running", "finished": None})
             folder.write_manifest(manifest)
@@ -129,11 +129,11 @@ async def execute(
             seconds = worked + time.monotonic() - start
             learned = resources.forms.learned if resources else {}
             manifest = manifest.model_copy(update={"structured": {**manifest.structured, **learned}})
-            with folder.changing():
+            with folder.shared_lock():
                 state, summary, changed = _written(plan, folder, manifest, state, ended, seconds)
                 if shard:
                     lock.close()  # before the next shard to end checks who is still at work
-        exit_code, excesses = state.exit_code(ended), state.excesses()
+        exit_code, excesses = state.exit_code(ended), state.excess_failures()
         return RunOutcome(summary, ended, exit_code, excesses, error, changed)
 
 
@@ -229,13 +229,13 @@ class Runner:
     ) -> None:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = unscored
-        self._judged = JudgedBefore(folder, plan)
+        self._judged = EarlierScores(folder, plan)
         self._samples = plan.dataset.samples
         settings, ledger = plan.settings, UsageLedger()
         if shard := settings.shard:  # it has its own part of the limits
-            earlier = spent(folder, lambda writer: writer.turn < folder.writer.turn)
-            settings = settings.model_copy(update={"limits": settings.limits.part(shard.of, earlier)})
-            ledger = spent(folder, lambda writer: writer == folder.writer)
+            earlier = read_usage(folder, lambda writer: writer.turn < folder.writer.turn)
+            settings = settings.model_copy(update={"limits": settings.limits.shard_share(shard.of, earlier)})
+            ledger = read_usage(folder, lambda writer: writer == folder.writer)
         else:
             ledger.record("earlier starts", state.spent())
             ledger.tool_calls = state.tool_calls

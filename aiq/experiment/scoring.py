@@ -6,12 +6,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from aiq.core.base import Record
-from aiq.core.errors import JudgeError, said, traceback_of
+from aiq.core.errors import JudgeError, message_of, traceback_of
 from aiq.core.events import RunFinished
 from aiq.core.reports import CAVEAT, Caveat, Metric, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
-from aiq.experiment.attempt import as_row_error, classify, outcome
+from aiq.experiment.attempt import as_row_error, classify, result_or_error
 from aiq.experiment.plan import JudgePlan
 from aiq.judges.base import RouteJudge
 from aiq.runs.rows import RowError, SampleRow, ScoreRow, ScoreStatus
@@ -34,14 +34,14 @@ async def score_report(
     async def judged() -> Mapping[str, Score]:
         return _checked(planned, await planned.judge.score(sample, row.as_report(), session))
 
-    scores, error = await outcome(session, f"judge {planned.spec.name}", judged)
+    scores, error = await result_or_error(session, f"judge {planned.spec.name}", judged)
     status, fatal = classify(error)
     if error is None:
         rows = [_scored(planned, row, metric, scores or {}) for metric in planned.spec.metrics]
     else:
         rows = [_row(planned, row, metric, "error", error=as_row_error(error)) for metric in planned.spec.metrics]
     usage = session.usage.by_role()
-    session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and said(error))))
+    session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and message_of(error))))
     if usage or not fatal:  # the usage of all the judge's work is in the first row only
         write([*(first.model_copy(update={"usage": usage}) for first in rows[:1]), *rows[1:]])
     if error is not None and fatal:

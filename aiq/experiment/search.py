@@ -28,7 +28,7 @@ _SAME_SPEND: Final[tuple[SpendName, ...]] = ("tokens", "calls")
 _REPEATS: Final = 20  # suggestions of known points after which a point is drawn at random
 
 
-def drawn(sizes: Sequence[int], n: int, seed: int) -> list[Places]:
+def random_points(sizes: Sequence[int], n: int, seed: int) -> list[Places]:
     """`n` different points, all equally likely, in grid order; all points if there are no more than `n`.
 
     `sizes`: the number of values on each axis.
@@ -48,7 +48,7 @@ def _places(number: int, sizes: Sequence[int]) -> Places:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedPoint:
     """A point that was run. `numbers`: its metric and its spend per sample; None for a failure."""
 
     places: Places
@@ -65,8 +65,8 @@ def check_optuna() -> None:
         ) from None
 
 
-def suggested(
-    axes: Sequence[Sequence[str]], tried: Sequence[Tried], seed: int, *, higher_is_better: bool
+def suggest_point(
+    axes: Sequence[Sequence[str]], tried: Sequence[TriedPoint], seed: int, *, higher_is_better: bool
 ) -> Places | None:
     """The point that Optuna would try next, optimising metric and spend together; None if all have been tried.
 
@@ -130,7 +130,7 @@ def _distribution(values: Sequence[str]) -> Any:
     return IntDistribution(0, len(values) - 1)
 
 
-class Beaten(NamedTuple):
+class Elimination(NamedTuple):
     """Why a point is stopped: its difference from the leader, and the probability of that if the point could win."""
 
     leader: int
@@ -168,7 +168,7 @@ class Halving:
         self._error = error
         self.level = error / tests / max(1, len(sizes) - 1)
 
-    def beaten(self, rung: int, metric: Metric, states: Mapping[int, RunState]) -> dict[int, Beaten]:
+    def eliminated(self, rung: int, metric: Metric, states: Mapping[int, RunState]) -> dict[int, Elimination]:
         """By number, the points that cannot win, judging by their scores on the samples of a rung (from 0)."""
         if rung + 1 == len(self.rungs):
             return {}
@@ -189,10 +189,10 @@ class Halving:
         for number in means.keys() - {leader}:
             change = difference(metric, scores[leader], scores[number])
             if change is not None and change.p is not None and sign * change.mean < 0 and change.p / 2 <= self.level:
-                found[number] = Beaten(leader, change, change.p / 2)
+                found[number] = Elimination(leader, change, change.p / 2)
         return dict(sorted(found.items()))
 
-    def alike(self, rung: int, states: Mapping[int, RunState]) -> dict[int, int]:
+    def duplicates(self, rung: int, states: Mapping[int, RunState]) -> dict[int, int]:
         """By number, the points that did the same as an earlier one on all samples of a rung, with its number."""
         if rung + 1 == len(self.rungs) or (1 - SAME) ** len(self.rungs[rung]) > self._error:
             return {}

@@ -56,10 +56,10 @@ class Sessions:
         sample: Sample,
         epoch: int,
         attempt: int,
-        heard: Callable[[Event], None] | None = None,
+        on_event: Callable[[Event], None] | None = None,
         **own: Any,
     ) -> Iterator[Session]:
-        """A new session for an attempt. `heard` receives each event too; `own`: fields with other values."""
+        """A new session for an attempt. `on_event` receives each event too; `own`: fields with other values."""
         key = SampleKey(sample.id, epoch)
         fields: dict[str, Any] = {
             "spend": self._spend,
@@ -69,7 +69,7 @@ class Sessions:
         }
         if "user" not in fields:
             fields["user"] = make_user(self._settings.user, sample, self._resources.models)
-        with self._opened("agent", agent, key, attempt, heard) as events:
+        with self._opened("agent", agent, key, attempt, on_event) as events:
             yield self._resources.session(
                 self._settings,
                 key=key,
@@ -107,23 +107,23 @@ class Sessions:
 
     @contextmanager
     def _opened(
-        self, account: Account, name: str, key: SampleKey, attempt: int, heard: Callable[[Event], None] | None = None
+        self, account: Account, name: str, key: SampleKey, attempt: int, on_event: Callable[[Event], None] | None = None
     ) -> Iterator[EventLog]:
         """The event log of a session, which writes to its file, its span and a listener; its requests are recorded."""
         with (
             self._events.session(key, attempt, account) as write,
             self._span.session(account, name, key, attempt) if self._span else nullcontext() as traced,
-            self._recorder.lent(account, key),
+            self._recorder.for_sample(account, key),
         ):
-            listeners = [listener for listener in (write, traced, heard) if listener is not None]
+            listeners = [listener for listener in (write, traced, on_event) if listener is not None]
 
-            def told(event: Event) -> None:
+            def emit(event: Event) -> None:
                 for listener in listeners:
                     listener(event)
                 if isinstance(event, Recovery) and event.seconds is not None:
                     self._waiting(event.detail, event.lasted + event.seconds)
 
-            yield EventLog(told)
+            yield EventLog(emit)
 
     def stop(self) -> None:
         """Note that work in flight is being cancelled, so that no recording keeps how it ends."""

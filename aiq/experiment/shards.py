@@ -21,19 +21,19 @@ from aiq.runs.folder import RunFolder
 from aiq.runs.follow import FollowedRun
 from aiq.runs.manifest import Manifest, RunStatus
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 RESTARTS = 3
 """How often a shard whose process is killed is started before the run gives up on it."""
 
 
-def joined(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
+def join_run(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
     """The run that the plan's shard belongs to, created if this is the first shard, whose clock all of them use.
 
     Raises ConfigError if the folder's run has other settings.
     """
     folder.create()
     own = new_manifest(plan, folder.run_id)
-    with folder.written_by(plan.settings.shard).changing():
+    with folder.for_shard(plan.settings.shard).shared_lock():
         if not folder.manifest_path.exists():
             folder.write_manifest(own)
         first = folder.read_manifest()
@@ -51,7 +51,7 @@ def joined(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
     return plan, first
 
 
-async def in_shards(
+async def run_shards(
     plan: RunPlan, folder: RunFolder, observer: Observer, earlier: Manifest | None = None
 ) -> RunOutcome:
     """As `execute`, but start `runner.processes` shards and wait for them."""
@@ -65,7 +65,7 @@ async def in_shards(
             manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
             folder.write_manifest(manifest.model_copy(update={"status": "running", "finished": None}))
         followed, error, stop = FollowedRun(folder, plan.spec.keys), None, asyncio.Event()
-        followed.look()
+        followed.poll()
         ended: RunStatus = "failed"
         try:
             with stop_on_signal(stop, folder.path):
@@ -74,13 +74,13 @@ async def in_shards(
                 stopped = asyncio.create_task(stop.wait())
                 try:
                     while not (work.done() or stop.is_set()):
-                        await asyncio.wait({work, stopped}, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                        tell(followed, observer)
+                        await asyncio.wait({work, stopped}, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                        notify(followed, observer)
                 finally:
                     stopped.cancel()
                     work.cancel()
                     await asyncio.wait({work})
-                ended, error = ("interrupted", None) if work.cancelled() else end_of(work.result())
+                ended, error = ("interrupted", None) if work.cancelled() else combined_end(work.result())
         except asyncio.CancelledError:
             ended = "interrupted"
             raise
@@ -89,7 +89,7 @@ async def in_shards(
         finally:
             seconds = (before.timing.run_seconds if before else 0.0) + time.monotonic() - start
             state, summary, changed = write_end_of_shards(plan, folder, folder.read_manifest(), ended, seconds)
-    exit_code, excesses = state.exit_code(summary.status), state.excesses()
+    exit_code, excesses = state.exit_code(summary.status), state.excess_failures()
     return RunOutcome(summary, summary.status, exit_code, excesses, error, changed)
 
 
@@ -104,22 +104,22 @@ async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -
     return await asyncio.gather(*map(one, shards))
 
 
-def end_of(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]:
+def combined_end(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]:
     """How a run ends whose shards ended like this: what stopped one of them stopped the run."""
     for number, end in enumerate(ends, 1):
         if end.code < 0:
-            killed = f"the process of shard {number}/{len(ends)} was killed {RESTARTS} times: {end.said}"
+            killed = f"the process of shard {number}/{len(ends)} was killed {RESTARTS} times: {end.error}"
             return "interrupted", RunAborted(killed)
         if end.code in (2, 130):
             return ("failed" if end.code == 2 else "interrupted"), UserError(
-                end.said.partition("; finished work is kept")[0]
+                end.error.partition("; finished work is kept")[0]
             )
     return "finished", None
 
 
-def tell(followed: FollowedRun, observer: Observer) -> None:
+def notify(followed: FollowedRun, observer: Observer) -> None:
     """Pass on what is new in a run."""
-    finished, again = followed.look()
+    finished, again = followed.poll()
     for key in again:
         observer.retrying(key)
     for key in finished:

@@ -6,7 +6,7 @@ A question's seed is derived from its content, so that it does not matter for wh
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
-from aiq.cassettes.recorder import shared
+from aiq.cassettes.recorder import shared_slot
 from aiq.core.base import Record
 from aiq.core.concurrency import Locks
 from aiq.core.errors import ToolError, ToolErrorKind
@@ -45,13 +45,13 @@ class SharedAnswers(Answers):
         self._store = store
         self._paid: list[str] = []
 
-    async def once(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
+    async def get_or_ask(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
         store = self._store
         async with store.locks.of(key):
             if key not in store.unwritten:
                 if key in store.written:
                     return store.written.read(key).text
-                with shared():
+                with shared_slot():
                     store.unwritten[key] = StoredAnswer(key=key, text=await ask())
                 self._paid.append(key)
             return store.unwritten[key].text
@@ -83,7 +83,7 @@ class PageStore:
                 raise ToolError(*self._failed[asked])
             if asked not in self._pages:
                 try:
-                    with shared():
+                    with shared_slot():
                         page = (await self._web.fetch(url, reader)).model_copy(update={"url": url})
                 except ToolError as error:
                     self._failed[asked] = (error.kind, str(error))

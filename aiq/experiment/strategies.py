@@ -10,9 +10,9 @@ from aiq.core.reports import Metric
 from aiq.core.run_settings import SweepSettings
 from aiq.experiment.grid import Grid
 from aiq.experiment.plan import RunPlan
-from aiq.experiment.search import Halving, Tried, check_optuna, suggested
+from aiq.experiment.search import Halving, TriedPoint, check_optuna, suggest_point
 from aiq.runs.reader import read_state
-from aiq.runs.sweeps import Point, Sweep, SweepFolder, cheap
+from aiq.runs.sweeps import Point, Sweep, SweepFolder, pick_spend
 
 
 class Step(NamedTuple):
@@ -31,7 +31,7 @@ class Strategy:
 
     def next(self, sweep: Sweep) -> tuple[Sweep, Step | None]:
         """The sweep with any decisions about its points, and the next step; None if there is none."""
-        for point in sweep.left:
+        for point in sweep.remaining:
             if point.number not in self._begun:
                 self._begun.add(point.number)
                 return sweep, Step(point)
@@ -49,7 +49,7 @@ class OptunaStrategy(Strategy):
         sweep, step = super().next(sweep)
         if step is not None or len(sweep.points) >= self._grid.settings.points:
             return sweep, step
-        places = suggested(
+        places = suggest_point(
             [axis.values for axis in sweep.axes],
             self._tried(sweep),
             self._seed,
@@ -60,13 +60,13 @@ class OptunaStrategy(Strategy):
         point = self._grid.point(len(sweep.points), places)
         return super().next(sweep.model_copy(update={"points": (*sweep.points, point)}))
 
-    def _tried(self, sweep: Sweep) -> list[Tried]:
-        spend = self._grid.settings.spend or cheap([point for point in sweep.points if point.metrics]) or "calls"
+    def _tried(self, sweep: Sweep) -> list[TriedPoint]:
+        spend = self._grid.settings.spend or pick_spend([point for point in sweep.points if point.metrics]) or "calls"
         found = []
         for point in sweep.points:
             places = tuple(axis.values.index(point.axes[axis.name]) for axis in sweep.axes)
             merit, cost = point.metrics.get(self._metric.name), point.spend.get(spend)
-            found.append(Tried(places, (merit.mean, cost.mean) if merit and cost else None))
+            found.append(TriedPoint(places, (merit.mean, cost.mean) if merit and cost else None))
         return found
 
 
@@ -93,8 +93,8 @@ class HalvingStrategy(Strategy):
         running = [point for point in sweep.points if point.status in ("pending", "finished")]
         states = {point.number: read_state(self._folder.point(point.number)) for point in running}
         metric = next(iter(states.values())).spec.metrics[self._metric] if states else None
-        beaten = self._halving.beaten(self._rung, metric, states) if metric else {}
-        alike = self._halving.alike(self._rung, {n: state for n, state in states.items() if n not in beaten})
+        beaten = self._halving.eliminated(self._rung, metric, states) if metric else {}
+        alike = self._halving.duplicates(self._rung, {n: state for n, state in states.items() if n not in beaten})
         for point in (point for point in running if point.status == "pending"):
             if (why := beaten.get(point.number)) is not None:
                 stopped: dict[str, object] = {"status": "stopped", "note": str(why)}

@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from aiq import __version__
-from aiq.cassettes.guard import aside
-from aiq.core.concurrency import holding
+from aiq.cassettes.guard import other_counter
+from aiq.core.concurrency import binding
 from aiq.core.errors import ConfigError
 from aiq.core.events import AgentFinished, AgentStarted, Event, ModelCalled, RunFinished, ToolCalled, ToolReturned
 from aiq.core.run_settings import TelemetrySettings
 from aiq.core.samples import SampleKey
 from aiq.core.settings import headers_of
-from aiq.core.text import whole
+from aiq.core.text import utf8_safe
 from aiq.runs.events import Account
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Telemetry:
 
         place = set_span_in_context(parent, Context()) if parent else Context()
         about = attributes_of({"gen_ai.operation.name": operation, **attributes})
-        span = self._tracer.start_span(whole(f"{operation} {name}"), place, attributes=about, **more)
+        span = self._tracer.start_span(utf8_safe(f"{operation} {name}"), place, attributes=about, **more)
         self._begun += span.is_recording()
         return span
 
@@ -102,7 +102,7 @@ class _Exporter:
 
         if self.failing and self.closing:
             return SpanExportResult.FAILURE
-        with holding(aside, Counter[str]()):
+        with binding(other_counter, Counter[str]()):
             result = self._inner.export(spans)
         self.failing = result is not SpanExportResult.SUCCESS
         self.sent += 0 if self.failing else len(spans)
@@ -149,7 +149,7 @@ class RunSpan:
         root = self._telemetry.begin(operation, name, self._span, {**about, **self._about, **place})
         spans = _SessionSpans(self._telemetry, root)
         try:
-            yield spans.hear
+            yield spans.on_event
         finally:
             spans.end()
 
@@ -166,7 +166,7 @@ class _SessionSpans:
         self._open: defaultdict[tuple[str, str], list[Span]] = defaultdict(list)
         """By operation and call; several if a model gave calls the same id. A sub-agent's call is its dispatch."""
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         if not self._root.is_recording():
             return  # it has ended, or was not sampled
         match event:
@@ -252,13 +252,13 @@ class _SessionSpans:
         from opentelemetry.trace import StatusCode
 
         span.set_attribute("error.type", str(kind))
-        span.set_status(StatusCode.ERROR, whole(said) if said and self._telemetry.content else None)
+        span.set_status(StatusCode.ERROR, utf8_safe(said) if said and self._telemetry.content else None)
 
 
 def attributes_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values as attributes: without those that are None, and with text that can be encoded as UTF-8."""
     known = {name: value for name, value in values.items() if value is not None}
-    return {name: whole(value) if isinstance(value, str) else value for name, value in known.items()}
+    return {name: utf8_safe(value) if isinstance(value, str) else value for name, value in known.items()}
 
 
 def messages_of(wire: Any) -> list[dict[str, Any]]:

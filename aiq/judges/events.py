@@ -41,7 +41,7 @@ class EventsSettings(Settings):
     title: str = Field(description="the field with its title")
 
 
-class Stated(NamedTuple):
+class StatedNumber(NamedTuple):
     """A number as written, with the position of its label; `percent`: whether it is a percentage, None if unclear."""
 
     label: int
@@ -56,7 +56,7 @@ class Stated(NamedTuple):
         return near and self.percent in (None, needed.percent)
 
 
-def stated(report: str, needed: Sequence[NeededNumber]) -> set[int]:
+def stated_numbers(report: str, needed: Sequence[NeededNumber]) -> set[int]:
     """The positions of the needed numbers that a report states."""
     labels = {normal(label): place for place, number in enumerate(needed) for label in number.labels}
     body = without_citations(report)
@@ -85,7 +85,7 @@ def _numbers(text: str, places: Sequence[_Place]) -> list[re.Match[str]]:
     return [number for number in found if not any(place.start <= number.start() < place.end for place in places)]
 
 
-def _of_prose(text: str, labels: Mapping[str, int]) -> Iterator[Stated]:
+def _of_prose(text: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
     for sentence, above in passages(text):
         said, context = normal(sentence), normal(above)
         places = _labels(said, labels)
@@ -114,12 +114,12 @@ def _distance(text: str, number: re.Match[str], place: _Place) -> int:
     return sum(cost * len(pattern.findall(between)) for pattern, cost in _COSTS)
 
 
-def _stated(label: int, number: re.Match[str], is_share: bool) -> Stated:
+def _stated(label: int, number: re.Match[str], is_share: bool) -> StatedNumber:
     """Percent signs make percentages; a number without one may be a percentage where the text is about shares."""
-    return Stated(label, number[0].split()[0].rstrip("%"), True if number[1] else None if is_share else False)
+    return StatedNumber(label, number[0].split()[0].rstrip("%"), True if number[1] else None if is_share else False)
 
 
-def _of_table(table: str, labels: Mapping[str, int]) -> Iterator[Stated]:
+def _of_table(table: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
     rows = [[normal(cell) for cell in line.strip().strip("|").split("|")] for line in table.splitlines()]
     heads = rows[0]
     for row in rows[1:]:
@@ -165,7 +165,7 @@ class Events(Judge):
         expected = sample.truth and sample.truth.expected
         if not expected:
             return scores_of(self.metrics, ["the dataset has no expected answer for this sample"] * len(self.metrics))
-        right = stated(report.text, expected.numbers) if expected.numbers else set[int]()
+        right = stated_numbers(report.text, expected.numbers) if expected.numbers else set[int]()
         named, wanted = self._named(report.text) if expected.items else set[str](), set(expected.items)
         missing = ["".join(one.labels[:1]) for place, one in enumerate(expected.numbers) if place not in right]
         detail: dict[str, JsonValue] = {

@@ -15,7 +15,7 @@ from aiq.core.reports import CAVEAT, Metric, Report, Score
 from aiq.core.samples import Sample
 from aiq.core.session import Session
 from aiq.core.settings import Settings
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.tools import Reader
 from aiq.judges.base import Found, Judge, scores_of
 from aiq.judges.fact_extract import agreement, cited_statements, extract_by_model
@@ -138,7 +138,7 @@ class Fact(Judge):
             CAVEAT: without.model_dump(mode="json"),
         }
         if without.n and all(page.unread or page.error for page in pages):
-            why = f"none of {counted(len(pages), 'cited page')} could be judged: {without.first}"
+            why = f"none of {plural(len(pages), 'cited page')} could be judged: {without.first}"
             return _failed(self.metrics, why, count(pages).statements, detail)
         found = _figures(pages)
         if settings.extraction == "both":

@@ -12,8 +12,8 @@ from aiq.core.concurrency import gather_bounded
 from aiq.core.session import Session
 from aiq.judges.fact_questions import FactCitation, FactQuestions, canonical
 
-ALIKE: Final = 0.6
-"""The least share of common words at which two sentences count as the same statement; see `alike`."""
+MIN_SHARED_WORDS: Final = 0.6
+"""The least share of common words at which two sentences count as the same statement; see `is_restatement`."""
 
 _WORD: Final = re.compile(r"[^\W_\u3040-\u9fff]+|[\u3040-\u9fff]")
 
@@ -96,12 +96,13 @@ def _cut(text: str, most: int) -> Iterator[str]:
 def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> dict[str, int]:
     """How many citations each way of extraction found, and how many of them the other found too.
 
-    Two citations are the same if their URLs are equal and their statements `alike`.
+    Two citations are the same if their URLs are equal and their statements `is_restatement`.
     """
 
     def shared(these: Sequence[FactCitation], those: Sequence[FactCitation]) -> int:
         return sum(
-            any(one.url == other.url and alike(one.statement, other.statement) for other in those) for one in these
+            any(one.url == other.url and is_restatement(one.statement, other.statement) for other in those)
+            for one in these
         )
 
     return {
@@ -112,11 +113,11 @@ def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> d
     }
 
 
-def alike(one: str, other: str) -> bool:
+def is_restatement(one: str, other: str) -> bool:
     """Whether two statements say the same in other words: they share ALIKE of the shorter one's words.
 
     The shorter one counts because a model completes what rules leave unchanged ("It grew." becomes "The
     port of Tessmark grew."). Case is ignored; each Chinese character is a word.
     """
     words, others = (set(_WORD.findall(statement.casefold())) for statement in (one, other))
-    return len(words & others) >= ALIKE * max(1, min(len(words), len(others)))
+    return len(words & others) >= MIN_SHARED_WORDS * max(1, min(len(words), len(others)))

@@ -164,6 +164,6 @@ def unmatched(outcomes: Sequence[RaceOutcome]) -> Caveat:
     return Caveat(what=what, of=marks, reasons=reasons, first="".join(names[:1]), retry=False)
 
 
-def published(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def mean_shares(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The official summary of per-task shares: the plain mean of each figure over the given tasks."""
     return {name: sum(row[name] for row in values) / len(values) for name in values[0]}

@@ -17,7 +17,7 @@ from aiq.core.models import Message
 from aiq.core.plugins import describe
 from aiq.core.replies import cut_by
 from aiq.core.session import Session
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.judges.wording import Wording
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ async def ask(
             begin = " ".join(reply.text[: 4 * _SHOWN].split())[:_SHOWN]
             cause = f"{cut}; " if (cut := cut_by(reply.finish_reason)) else ""
             problem = f"{error}; {cause}the last answer began {begin!r}"
-    raise JudgeError(f"{role}: no usable answer in {counted(tries, 'try', 'tries')}: {problem}")
+    raise JudgeError(f"{role}: no usable answer in {plural(tries, 'try', 'tries')}: {problem}")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class SharedQuestion:
         async def asked() -> str:
             return (await ask(session, self.role, prompt, checked, tries=self.tries, vote=vote, subject=subject))[0]
 
-        kept = await session.answers.once(_digest([session.models.endpoint, subject]), asked)
+        kept = await session.answers.get_or_ask(_digest([session.models.endpoint, subject]), asked)
         try:
             return read(kept)
         except Unusable:  # accepted under more lenient settings, before a rescoring

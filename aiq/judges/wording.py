@@ -37,7 +37,7 @@ def _tags(labels: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(map(re.escape, (*ours, *labels)))})\b)", re.IGNORECASE)
 
 
-def harmless(text: str, labels: tuple[str, ...] = ()) -> str:
+def break_tags(text: str, labels: tuple[str, ...] = ()) -> str:
     """The text with every tag broken that looks like a fence of our templates or has one of these labels.
 
     `fence` itself protects a text only against its own label; a report could open another fence.
@@ -58,7 +58,7 @@ class OwnWording:
 
     def render(self, values: Mapping[str, str]) -> str:
         """The prompt filled with these values."""
-        return PROMPTS.render(self.template, **{name: harmless(value) for name, value in values.items()})
+        return PROMPTS.render(self.template, **{name: break_tags(value) for name, value in values.items()})
 
 
 class TextWording:
@@ -83,7 +83,7 @@ class TextWording:
 
     def render(self, values: Mapping[str, str]) -> str:
         """The filled prompt, stripped; in values, tags that imitate the prompt's own are broken."""
-        filled = {place: harmless(values[name], self._labels) for place, name in self._places.items()}
+        filled = {place: break_tags(values[name], self._labels) for place, name in self._places.items()}
         return self.source.format(**filled).strip()
 
 

@@ -32,7 +32,7 @@ _PRONOUN = re.compile(
 )
 
 
-def stated(report: str, forms: Iterable[str]) -> set[str]:
+def stated_forms(report: str, forms: Iterable[str]) -> set[str]:
     """The forms whose fragments are all in one sentence or its context, at least one of them in the sentence itself."""
     said = [(normal(sentence), normal(above)) for sentence, above in passages(without_citations(report))]
 
@@ -99,7 +99,7 @@ class World(Judge):
         facts = sample.truth.facts
         if not facts:
             return scores_of(self.metrics, ["the sample needs no facts"])
-        found = stated(report.text, {form for fact in facts for form in fact.forms})
+        found = stated_forms(report.text, {form for fact in facts for form in fact.forms})
         missing = [fact for fact in facts if found.isdisjoint(fact.forms)]
         detail: dict[str, JsonValue] = {
             "missing": [fact.id for fact in missing],

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.replies import failed
 from aiq.llm.http import Request
-from aiq.llm.quirks import adapted, in_openais_form
+from aiq.llm.quirks import adapted, as_openai_message
 
 
 class Answer(NamedTuple):
@@ -63,7 +63,7 @@ class Chat:
     def read(self, answer: Any, body: Mapping[str, Any]) -> Answer:
         try:
             first, *others = answer["choices"]
-            message, finish_reason = in_openais_form(first["message"], body["messages"]), first.get("finish_reason")
+            message, finish_reason = as_openai_message(first["message"], body["messages"]), first.get("finish_reason")
         except (LookupError, TypeError, AttributeError, ValueError):
             raise ValueError("an answer without choices") from None
         if first.get("error") or failed(finish_reason):
@@ -88,7 +88,7 @@ class Embeddings:
         return [{"role": "user", "content": text} for text in texts]
 
     def read(self, answer: Any, body: Mapping[str, Any]) -> Answer:
-        found = vectors(answer, len(_texts(body)))
+        found = read_vectors(answer, len(_texts(body)))
         return Answer(answer, {"content": f"{len(found)} vectors of {len(found[0])} numbers"})
 
 
@@ -99,7 +99,7 @@ def _texts(body: Mapping[str, Any]) -> list[Any]:
     return [given] if one else list(given or ())
 
 
-def vectors(answer: Any, count: int) -> list[list[float]]:
+def read_vectors(answer: Any, count: int) -> list[list[float]]:
     """The embeddings of `count` texts in their order, given as numbers or packed in base64.
 
     Raises ValueError, which says what came, unless there are `count`, all of one length and of finite numbers.

@@ -10,7 +10,7 @@ from typing import Any
 from aiq.core.events import ModelCalled
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.replies import read_reply
-from aiq.core.session import SPENT, Session
+from aiq.core.session import BUDGET_SPENT, Session
 from aiq.core.usage import Quantity, Usage
 from aiq.llm.apis import Api
 from aiq.llm.http import URL, ByteStream, Request
@@ -30,7 +30,7 @@ _DROPPED = frozenset({"content-length", "transfer-encoding", VOTE, SUBJECT})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallRequest:
     """A model call as its caller made it. `headers`: by lower-case name; `extensions`: those of httpx2."""
 
     api: Api
@@ -40,17 +40,17 @@ class Asked:
     extensions: Mapping[str, Any]
 
 
-async def as_asked(api: Api, request: Request) -> Asked:
+async def read_call_request(api: Api, request: Request) -> CallRequest:
     """Read the model call that a client put into an HTTP request."""
     body = json.loads(await request.aread())
-    return Asked(api, request.url, dict(request.headers.items()), body, request.extensions)
+    return CallRequest(api, request.url, dict(request.headers.items()), body, request.extensions)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
     """One request to a model. `digest` is the SHA-256 of role and canonical body (seed included)."""
 
-    asked: Asked
+    original: CallRequest
     role: str
     body: Mapping[str, Any]
     digest: str
@@ -70,7 +70,7 @@ class ModelCall:
 
     @property
     def api(self) -> Api:
-        return self.asked.api
+        return self.original.api
 
     @property
     def address(self) -> str:
@@ -78,22 +78,21 @@ class ModelCall:
         return self.url.removesuffix(self.api.path)
 
     @property
-    def lacks(self) -> str:
+    def path_hint(self) -> str:
         """What the address lacks, to append to a message that names it."""
-        return (
-            "" if self.asked.url.path.removesuffix(self.api.path).strip("/") else ", whose path is missing: usually /v1"
-        )
+        path = self.original.url.path.removesuffix(self.api.path).strip("/")
+        return "" if path else ", whose path is missing: usually /v1"
 
     @property
     def seconds(self) -> float | None:
         """How long the endpoint may stay silent, and how long the rest of an answer may take once it has begun."""
-        limits: Mapping[str, float | None] = self.asked.extensions.get("timeout", {})
+        limits: Mapping[str, float | None] = self.original.extensions.get("timeout", {})
         return limits.get("read")
 
     @property
     def key(self) -> str:
         """The bearer token it carries, to be removed from messages."""
-        return self.asked.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        return self.original.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
     def structured_as(self, form: str) -> "ModelCall":
         """The same call asking for its structured output in this form, if it now asks for a stricter one."""
@@ -106,7 +105,7 @@ class ModelCall:
 
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
-        asked, content = self.asked, json.dumps(self.body, ensure_ascii=False).encode()
+        asked, content = self.original, json.dumps(self.body, ensure_ascii=False).encode()
         own = {name: value for name, value in asked.headers.items() if name not in _DROPPED}
         headers = {"host": asked.url.netloc.decode(), **own, "content-length": str(len(content)), ATTEMPT: str(attempt)}
         stream = ByteStream(content)  # `content=` would look up each of the headers again
@@ -115,7 +114,7 @@ class ModelCall:
         return request
 
 
-def read_call(asked: Asked, session: Session, settings: LlmSettings) -> ModelCall:
+def read_call(asked: CallRequest, session: Session, settings: LlmSettings) -> ModelCall:
     """The call a client made, with the role's options and the session's seed, as the endpoint wants it.
 
     Raises RuntimeError if the request names no role: its cost could not be attributed.
@@ -144,7 +143,7 @@ def _without_tools(body: Mapping[str, Any], session: Session) -> Mapping[str, An
     if len(own) == len(offered) or not session.spent():
         return body
     left = {name: value for name, value in body.items() if name not in ("tools", "tool_choice", "parallel_tool_calls")}
-    messages = {"messages": [*body["messages"], {"role": "user", "content": f"{SPENT}."}]}
+    messages = {"messages": [*body["messages"], {"role": "user", "content": f"{BUDGET_SPENT}."}]}
     return left | messages | ({"tools": own} if own else {})
 
 
@@ -154,7 +153,7 @@ class Failure:
 
     `code`: the endpoint's own error code (OpenAI's `error.code`); `retry_after`: the seconds that it asks to wait;
     `field`: the field that it refuses, if a quirk can leave it out; `lasted`: the seconds that the send took;
-    `nobody`: no model seems to be there (no connection, no completion).
+    `unreachable`: no model seems to be there (no connection, no completion).
     """
 
     message: str
@@ -163,7 +162,7 @@ class Failure:
     retry_after: float | None = None
     field: str | None = None
     lasted: float = 0.0
-    nobody: bool = False
+    unreachable: bool = False
 
 
 class Exchange:
@@ -178,7 +177,7 @@ class Exchange:
     ) -> None:
         self.attempt = session.usage.sent(call.digest)
         self._likely: dict[Quantity, float] = {"model_calls": 1}
-        if session.limits.estimated:
+        if session.limits.uses_estimates:
             self._likely |= prices.estimate(call.body, None)
         for ledger in (session.usage, session.spend):
             ledger.begin(self._likely)
@@ -208,12 +207,12 @@ class Exchange:
         """The request went out but no complete answer came: tokens may have been spent on it."""
         seen = reply or ("" if status else None)
         self._book(self._usage(reported, seen), status=status, error=error, reply=reply)
-        return Failure(error, status, lasted=self._lasted(), nobody=status == 200)
+        return Failure(error, status, lasted=self._lasted(), unreachable=status == 200)
 
     def unsent(self, error: str) -> Failure:
         """No connection: nothing was exchanged and nothing is counted, but the attempt is logged."""
         self._book(None, status=None, error=error)
-        return Failure(error, lasted=self._lasted(), nobody=True)
+        return Failure(error, lasted=self._lasted(), unreachable=True)
 
     def _lasted(self) -> float:
         return time.perf_counter() - self._start

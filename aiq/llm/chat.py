@@ -23,7 +23,7 @@ from pydantic import Field
 from aiq.core.text import json_value
 from aiq.llm.calls import ANSWER
 from aiq.llm.http import Response
-from aiq.llm.quirks import returned
+from aiq.llm.quirks import returned_fields
 
 _BY_CALL = "returned"
 """Key in a message's `additional_kwargs`: by tool call id, what the endpoint wants back with the call."""
@@ -111,7 +111,7 @@ def _wire(message: BaseMessage) -> dict[str, Any]:
         }
         for call, arguments in made
     ]
-    return {**wire, "content": content or None, **returned(kept)}
+    return {**wire, "content": content or None, **returned_fields(kept)}
 
 
 def _message(wire: Mapping[str, Any], **metadata: Any) -> AIMessage:
@@ -122,8 +122,8 @@ def _message(wire: Mapping[str, Any], **metadata: Any) -> AIMessage:
             calls["tool_calls"].append(parse_tool_call(call, return_id=True))
         except (ValueError, RecursionError) as error:
             calls["invalid_tool_calls"].append(make_invalid_tool_call(call, str(error)))
-    said = {**({"refusal": wire["refusal"]} if wire.get("refusal") else {}), **returned(wire)}
-    if by_call := {call["id"]: kept for call in wire.get("tool_calls") or () if (kept := returned(call))}:
+    said = {**({"refusal": wire["refusal"]} if wire.get("refusal") else {}), **returned_fields(wire)}
+    if by_call := {call["id"]: kept for call in wire.get("tool_calls") or () if (kept := returned_fields(call))}:
         said[_BY_CALL] = by_call
     return AIMessage(wire.get("content") or "", additional_kwargs=said, **calls, **metadata)
 

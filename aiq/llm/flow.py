@@ -17,7 +17,7 @@ from aiq.core.llm_settings import LlmSettings
 from aiq.core.usage import Usage
 from aiq.llm.calls import Failure
 from aiq.llm.http import Response
-from aiq.llm.retry import LONGEST_WAIT, retry_after, spread
+from aiq.llm.retry import LONGEST_WAIT, jitter, retry_after
 
 BURST_SECONDS = 1.0
 """What a budget left unspent for up to this long may be spent at once, so that a late timer wastes nothing."""
@@ -119,7 +119,7 @@ class Silence:
     refused: bool = False
     """A connection could not be opened, which no request can cause."""
     calls: set[str] = field(default_factory=set)
-    said: str = ""
+    last_error: str = ""
 
 
 class Send:
@@ -149,17 +149,17 @@ class Send:
             self._tokens = self._count()
         return self._tokens
 
-    def told(self, response: Response) -> None:
+    def note_response(self, response: Response) -> None:
         """An answer has begun: note what its headers say."""
-        self._flow.told(self, response)
+        self._flow.note_response(self, response)
 
-    def came(self, failure: Failure | None) -> None:
+    def note_outcome(self, failure: Failure | None) -> None:
         """Note the outcome; None: the endpoint answered."""
-        self._flow.came(self, failure)
+        self._flow.note_outcome(self, failure)
 
     def end(self, usage: Usage | None = None) -> None:
         """The call is over and booked as `usage` (None: nothing). Calling this again does nothing."""
-        self._flow.ended(self, usage)
+        self._flow.end(self, usage)
 
 
 class Flow:
@@ -208,7 +208,7 @@ class Flow:
             return
         send.number = next(self._numbers)
         insort(self._waiting, send, key=lambda one: (-one.failures, one.number))
-        self._let_go()
+        self._release()
         if send in self._under_way:
             return
         send.turn = asyncio.get_running_loop().create_future()
@@ -217,10 +217,10 @@ class Flow:
         except BaseException:
             if send in self._waiting:
                 self._waiting.remove(send)
-            self.ended(send, None)
+            self.end(send, None)
             raise
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         """Start every send that may go now, and set a timer for the next one."""
         now = self._now()
         while self._waiting and len(self._under_way) < int(self.window):
@@ -228,13 +228,13 @@ class Flow:
             if opens <= now:
                 first = next((send for send in self._waiting if self._opens(send, now) <= now), None)
                 if first is not None:
-                    self._go(first, now)
+                    self._start(first, now)
                     continue
                 opens = min(self._opens(send, now) for send in self._waiting)
             if opens < math.inf:
                 if self._timer is not None:
                     self._timer.cancel()
-                self._timer = asyncio.get_running_loop().call_at(opens, self._let_go)
+                self._timer = asyncio.get_running_loop().call_at(opens, self._release)
             return
 
     def _opens(self, send: Send, now: float) -> float:
@@ -246,7 +246,7 @@ class Flow:
         alone = opens == math.inf and not any(other.model == send.model for other in self._under_way)
         return now if alone else opens
 
-    def _go(self, send: Send, now: float) -> None:
+    def _start(self, send: Send, now: float) -> None:
         self._waiting.remove(send)
         self._under_way.add(send)
         send.number, send.round, send.went = next(self._numbers), self._round, now
@@ -258,20 +258,20 @@ class Flow:
         if self._one_by_one:
             self._one_by_one -= 1
             first = self._settings.retry.first_seconds
-            self._held = now + first * spread(send.digest, send.failures) / self.window
+            self._held = now + first * jitter(send.digest, send.failures) / self.window
         if send.turn is not None and not send.turn.done():
             send.turn.set_result(None)
 
-    def ended(self, send: Send, usage: Usage | None) -> None:
+    def end(self, send: Send, usage: Usage | None) -> None:
         """Free its place, and correct the token budget by what it really used."""
         if send not in self._under_way:
             return
         self._under_way.remove(send)
         if (tokens := self._budgets["tokens"]) and not (usage and usage.unreported_calls):
             tokens.give_back(send.cost("tokens") - (usage.total_tokens if usage else 0))
-        self._let_go()
+        self._release()
 
-    def told(self, send: Send, response: Response) -> None:
+    def note_response(self, send: Send, response: Response) -> None:
         """Hold back all calls for as long as a refusal asks, and note what is left for the model."""
         if self._replayed:
             return
@@ -295,7 +295,7 @@ class Flow:
                 found.left -= sum(one.cost(unit) for one in later)  # the endpoint had not seen these yet
                 buckets[unit] = found
 
-    def came(self, send: Send, failure: Failure | None) -> None:
+    def note_outcome(self, send: Send, failure: Failure | None) -> None:
         """Learn from an answer (None) or a failure how many calls to allow, and whether the endpoint is there."""
         if self._replayed:
             return
@@ -307,11 +307,11 @@ class Flow:
         else:
             silence = self._silence = self._silence or Silence(self._now())
             silence.sends += 1
-            silence.refused |= failure.nobody
-            silence.said = failure.message
+            silence.refused |= failure.unreachable
+            silence.last_error = failure.message
             if len(silence.calls) < SILENCE:
                 silence.calls.add(send.digest)
-        self._let_go()
+        self._release()
 
     def _adapt(self, *, lost: bool) -> None:
         self._outcomes += 1
@@ -333,7 +333,7 @@ class Flow:
             return False
         return (self._answered and silence.refused) or len(silence.calls) >= SILENCE
 
-    def gone(self) -> str | None:
+    def silence_error(self) -> str | None:
         """The error for an endpoint that has been silent for `llm.give_up_seconds`; None if it has not."""
         silence = self._silence
         if not self.silent or silence is None or silence.sends < SILENCE:
@@ -341,7 +341,7 @@ class Flow:
         seconds = self._now() - silence.since
         if seconds < self._settings.give_up_seconds:
             return None
-        return f"has not answered for {seconds:.0f} s ({silence.sends} tries, the last: {silence.said})"
+        return f"has not answered for {seconds:.0f} s ({silence.sends} tries, the last: {silence.last_error})"
 
 
 def _bucket(headers: Mapping[str, str], unit: Unit, went: float, number: int) -> Bucket | None:

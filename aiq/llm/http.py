@@ -36,9 +36,9 @@ from httpx2 import Response as Response
 from httpx2 import Timeout as Timeout
 from httpx2 import TimeoutException as TimeoutException
 
-from aiq.core.text import json_value, whole
+from aiq.core.text import json_value, utf8_safe
 
-Over = Callable[[AsyncBaseTransport], AsyncBaseTransport]
+TransportWrapper = Callable[[AsyncBaseTransport], AsyncBaseTransport]
 """Wraps a transport in another one."""
 
 BOUNDS = "aiq_bounds"
@@ -106,7 +106,7 @@ def read_error(body: bytes, key: str) -> tuple[str, str]:
 
 def error_text(error: Any, key: str) -> str:
     """What an error object says. Some endpoints repeat the key, which is removed before the text is cut."""
-    return " ".join(without_key(whole(_said(error)), key).split())[:MESSAGE_CHARS]
+    return " ".join(without_key(utf8_safe(_said(error)), key).split())[:MESSAGE_CHARS]
 
 
 def _said(error: Any) -> str:

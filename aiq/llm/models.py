@@ -13,12 +13,12 @@ from aiq.core.errors import ConfigError, ModelError, RunAborted
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import Message, Reply, ToolRequest
 from aiq.core.replies import without_thoughts
-from aiq.core.secrets import hide
-from aiq.core.text import whole
-from aiq.llm.apis import CHAT, Embeddings, vectors
-from aiq.llm.calls import ANSWER, ROLE, SUBJECT, USAGE, VOTE, Asked
+from aiq.core.secrets import register_secrets
+from aiq.core.text import utf8_safe
+from aiq.llm.apis import CHAT, Embeddings, read_vectors
+from aiq.llm.calls import ANSWER, ROLE, SUBJECT, USAGE, VOTE, CallRequest
 from aiq.llm.http import SEND_ERRORS, URL, Response, failure_text
-from aiq.llm.quirks import returned
+from aiq.llm.quirks import returned_fields
 from aiq.llm.transport import RETRY, RunClient, timeouts
 
 if TYPE_CHECKING:  # both take most of a second to import
@@ -32,7 +32,7 @@ NO_KEY = "no-key"
 TEXTS_AT_ONCE = 128
 """Texts per embeddings request: few enough for OpenAI's limit of 300,000 tokens if each has 2,300."""
 
-stand_in: ContextVar[str | None] = ContextVar("stand_in", default=None)
+placeholder_key: ContextVar[str | None] = ContextVar("placeholder_key", default=None)
 """Replaces every key while a run is replayed; None: keys are read from the environment."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -46,7 +46,7 @@ def read_key(variable: str | None, setting: str) -> str:
     """
     if variable is None:
         return ""
-    if (given := stand_in.get()) is not None:
+    if (given := placeholder_key.get()) is not None:
         return given
     if not _VARIABLE.fullmatch(variable):
         raise ConfigError(f"{setting} must be the name of an environment variable that holds the key, not the key")
@@ -55,7 +55,7 @@ def read_key(variable: str | None, setting: str) -> str:
         raise ConfigError(f"{setting}={variable}: this environment variable is not set; export the key")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigError(f"{setting}={variable}: its value is not a key: it has spaces, line breaks or odd characters")
-    hide((key,))
+    register_secrets((key,))
     return key
 
 
@@ -139,12 +139,12 @@ class RunModels:
                     id=call["id"],
                     name=call["function"]["name"],
                     arguments=call["function"]["arguments"],
-                    returned=returned(call),
+                    returned=returned_fields(call),
                 )
                 for call in message.get("tool_calls") or ()
             ),
             usage=response.extensions[USAGE],
-            returned=returned(message),
+            returned=returned_fields(message),
         )
 
     async def _send(
@@ -155,17 +155,17 @@ class RunModels:
         body = {name: body[name] for name in (*first, *sorted(body.keys() - set(first))) if name in body}
         own = {**self._headers, ROLE: role, **(headers or {})}
         waits = self._waits if seconds is None else timeouts(self._settings, seconds).as_dict()
-        return await self._client.ask(Asked(CHAT, self._chat_url, own, body, {"timeout": waits}))
+        return await self._client.ask(CallRequest(CHAT, self._chat_url, own, body, {"timeout": waits}))
 
     async def embed(self, role: str, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
         url = self._settings.base_url.rstrip("/") + Embeddings.path
         headers = {ROLE: role, "authorization": f"Bearer {self._key}"}
         found: list[list[float]] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
-            asked = [whole(text) for text in texts[start : start + TEXTS_AT_ONCE]]
+            asked = [utf8_safe(text) for text in texts[start : start + TEXTS_AT_ONCE]]
             body = {"model": model or self.name(role), "input": asked}  # no field that a server could refuse
             answer = await self._client.post(url, json=body, headers=headers)
-            found += vectors(answer.json(), len(asked))
+            found += read_vectors(answer.json(), len(asked))
         if lengths := [len(vector) for vector in found if len(vector) != len(found[0])]:
             raise ModelError(f"{role}: {url} answered with embeddings of {len(found[0])} and {lengths[0]} numbers")
         return found

@@ -34,7 +34,7 @@ _WITHOUT: Final = {
 _RETURNED: Final = ("reasoning_content", "reasoning_details", "extra_content")
 
 
-def returned(said: Mapping[str, Any]) -> dict[str, Any]:
+def returned_fields(said: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of a message that calls tools, or of one of its calls, that go back unchanged with the results.
 
     Without them some endpoints refuse the results: DeepSeek and Moonshot (`reasoning_content`,
@@ -127,7 +127,7 @@ class Forms:
         self.learned: dict[str, str] = {}
         """The form by model and name of the schema, for people."""
 
-    def taken(self, body: Mapping[str, Any]) -> str:
+    def form_for(self, body: Mapping[str, Any]) -> str:
         """The form in which to send this request, which may be less strict than its own."""
         return self.known.get(_schema_key(body), form_of(body))
 
@@ -148,7 +148,7 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def in_openais_form(message: Any, asked: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def as_openai_message(message: Any, asked: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """A reply's message with texts as strings, and tool calls with type, name, unique id and a JSON object as text.
 
     `asked`: the messages of the request, whose call ids are already taken. Raises TypeError if `message` is not a

@@ -26,7 +26,7 @@ def worth_retrying(status: int | None) -> bool:
     return status in RETRY_STATUS or (status or 0) >= 500
 
 
-def spent(status: int | None, code: str, said: str) -> bool:
+def is_out_of_credit(status: int | None, code: str, said: str) -> bool:
     """Whether a refusal says that the account has nothing left to spend."""
     told = status in (400, 403, 429) and _SPENT.search(said) is not None
     return told or status == 402 or code == "insufficient_quota"
@@ -65,9 +65,9 @@ def next_wait(
     if asked:
         return asked
     doubled = policy.first_seconds * 2.0 ** min(failures - 1, 30)
-    return min(policy.most_seconds, doubled) * spread(*seed, failures)
+    return min(policy.most_seconds, doubled) * jitter(*seed, failures)
 
 
-def spread(*seed: object) -> float:
+def jitter(*seed: object) -> float:
     """A factor of 0.5 to 1, drawn by seed, so that calls that waited for the same thing do not return all at once."""
     return 0.5 + 0.5 * derive(*seed) / 2**31

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiq.core.errors import ModelError
 from aiq.core.replies import failed
-from aiq.core.text import json_value, whole_value
+from aiq.core.text import json_value, utf8_safe_value
 from aiq.llm.calls import Exchange, ModelCall
 from aiq.llm.http import SEND_ERRORS, AsyncByteStream, Response, error_text, failure_text
 
@@ -42,7 +42,7 @@ class StreamReader:
     def message(self) -> dict[str, Any]:
         """The assistant's message so far, in the shape of an unstreamed reply."""
         calls = [self._calls[i] for i in sorted(self._calls)]
-        message: dict[str, Any] = whole_value({**self._message, "tool_calls": calls} if calls else self._message)
+        message: dict[str, Any] = utf8_safe_value({**self._message, "tool_calls": calls} if calls else self._message)
         return message
 
     def feed(self, data: bytes) -> bytes:

@@ -18,9 +18,9 @@ from aiq.core.events import Recovery
 from aiq.core.llm_settings import LlmSettings
 from aiq.core.models import retries_of_calls
 from aiq.core.session import Session, current
-from aiq.core.text import json_value, whole_json
+from aiq.core.text import json_value, utf8_safe_json
 from aiq.llm.apis import api_of
-from aiq.llm.calls import ANSWER, USAGE, Asked, Exchange, Failure, ModelCall, as_asked, read_call
+from aiq.llm.calls import ANSWER, USAGE, CallRequest, Exchange, Failure, ModelCall, read_call, read_call_request
 from aiq.llm.flow import Flow, Send
 from aiq.llm.http import (
     SEND_ERRORS,
@@ -30,11 +30,11 @@ from aiq.llm.http import (
     ByteStream,
     ConnectError,
     ConnectTimeout,
-    Over,
     ReadTimeout,
     Request,
     Response,
     Timeout,
+    TransportWrapper,
     failure_text,
     read_error,
     without_key,
@@ -42,7 +42,7 @@ from aiq.llm.http import (
 from aiq.llm.network import Network
 from aiq.llm.prices import PriceList, plain_usage
 from aiq.llm.quirks import FORMS, Forms, form_of, refused_field, refuses_form, without_field
-from aiq.llm.retry import LONGEST_WAIT, next_wait, retry_after, spent, worth_retrying
+from aiq.llm.retry import LONGEST_WAIT, is_out_of_credit, next_wait, retry_after, worth_retrying
 from aiq.llm.route import RoutingTransport
 from aiq.llm.streaming import BookedStream
 
@@ -64,7 +64,7 @@ def open_client(
     offline_port: int | None,
     inner: AsyncBaseTransport | None = None,
     forms: Forms | None = None,
-    over: Over = lambda way: way,
+    wrap: TransportWrapper = lambda way: way,
     replayed: bool = False,
     others: int | None = None,
     share: float = 1.0,
@@ -72,13 +72,13 @@ def open_client(
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
     `offline_port`: where the offline stack listens, if it was started. `forms` keeps what is learned about structured
-    output. `over` puts a transport between the session's and the network; `replayed`: nothing goes out, so retries do
+    output. `wrap` puts a transport between the session's and the network; `replayed`: nothing goes out, so retries do
     not wait. `others`: how many connections there may be besides those of model calls (`web.max_connections`).
     `share`: this process's share of the endpoint's budgets, if there are several. Cookies are refused: they would link
     samples.
     """
     network = inner or Network(others or settings.max_connections)
-    way = over(RoutingTransport(network, offline_port))
+    way = wrap(RoutingTransport(network, offline_port))
     return RunClient(
         transport=SessionTransport(way, settings, forms or Forms(), replayed=replayed, share=share),
         timeout=timeouts(settings),
@@ -106,7 +106,7 @@ class RunClient(AsyncClient):
         extensions = {"timeout": timeout.as_dict()}
         return Request(method, url, headers={**others, **own}, stream=ByteStream(content), extensions=extensions)
 
-    async def ask(self, asked: Asked) -> Response:
+    async def ask(self, asked: CallRequest) -> Response:
         """Send a model call, without what a client does for other requests: redirects, cookies, logins."""
         return await self._models.ask(asked)
 
@@ -115,7 +115,7 @@ class RunClient(AsyncClient):
         if (api := api_of(request)) is None:
             return await super().send(request, stream=stream, **options)
         start = time.perf_counter()
-        response = await self.ask(await as_asked(api, request))
+        response = await self.ask(await read_call_request(api, request))
         response.request, response.elapsed = request, timedelta(seconds=time.perf_counter() - start)
         if not stream:
             await response.aread()
@@ -167,12 +167,12 @@ class SessionTransport(AsyncBaseTransport):
 
     async def handle_async_request(self, request: Request) -> Response:
         if api := api_of(request):
-            return await self.ask(await as_asked(api, request))
+            return await self.ask(await read_call_request(api, request))
         if request.method == "POST" and str(request.url).startswith(self._endpoint):
             raise RuntimeError(f"{request.url}: models are called through chat completions and embeddings only")
         return await self._pass_through(request)
 
-    async def ask(self, asked: Asked) -> Response:
+    async def ask(self, asked: CallRequest) -> Response:
         """The answer to a model call; unless it streams, it is read whole and has `USAGE` and `ANSWER`."""
         session = current()
         return await self._ask_model(read_call(asked, session, self._settings), session)
@@ -203,8 +203,8 @@ class SessionTransport(AsyncBaseTransport):
             await self._wait(wait)
 
     async def _ask_model(self, asked: ModelCall, session: Session) -> Response:
-        call, refused = asked.structured_as(self._forms.taken(asked.body)), ""
-        limit = session.limits.in_money
+        call, refused = asked.structured_as(self._forms.form_for(asked.body)), ""
+        limit = session.limits.usd_setting
         if limit is not None and not self._prices.knows(call.model):
             raise RunAborted(f"{limit} cannot be enforced: llm.prices has no price for model '{call.model}'; add one")
         failures = 0
@@ -232,7 +232,7 @@ class SessionTransport(AsyncBaseTransport):
         if hopeless := self._hopeless(call, failure):
             raise RunAborted(f"{call.url} {hopeless}")
         flow = self._flow(call)
-        if gone := flow.gone():
+        if gone := flow.silence_error():
             raise RunAborted(f"{call.address} {gone}")
         retries = retries_of_calls.get()
         attempts = None if retries is None else retries + 1
@@ -246,9 +246,9 @@ class SessionTransport(AsyncBaseTransport):
         if wait is None:
             tries = f" after {failures} attempts" if failures > 1 else ""
             message = f"{call.role}: {call.url} failed{tries}: {failure.message}"
-            if never_answered := (refused or failure.nobody) and not self._has_answered(call.model):
+            if never_answered := (refused or failure.unreachable) and not self._has_answered(call.model):
                 where = call.section
-                place = f", {where}.base_url first{call.lacks}" if call.lacks else ""
+                place = f", {where}.base_url first{call.path_hint}" if call.path_hint else ""
                 message += f" ({where}.model={call.model} has not answered once: check the settings of {where}{place})"
             never_taken = failure.field is not None and not self._has_answered(call.model, failure.field)
             raise ModelError(message, status=failure.status, never_answered=never_answered or never_taken)
@@ -270,13 +270,13 @@ class SessionTransport(AsyncBaseTransport):
         async with self._flow(call).send(call.model, call.digest, failures, tokens) as send:
             session.check_limits()  # nothing is awaited between this and the exchange's accounting
             outcome = await self._exchange(call, send, Exchange(call, session, self._prices, send.end))
-            send.came(outcome if isinstance(outcome, Failure) else None)
+            send.note_outcome(outcome if isinstance(outcome, Failure) else None)
             return outcome
 
     async def _exchange(self, call: ModelCall, send: Send, exchange: Exchange) -> Response | Failure:
         try:
             response = await self._inner.handle_async_request(call.request(exchange.attempt))
-            send.told(response)
+            send.note_response(response)
             if response.status_code != 200:
                 return await self._refused(response, call, exchange)
             return await (self._stream if call.streamed else self._reply)(response, call, exchange)
@@ -311,7 +311,7 @@ class SessionTransport(AsyncBaseTransport):
         """An unstreamed answer, read whole so that a cut one can be requested again."""
         body = await _body(response, call)
         try:
-            mended = whole_json(body)
+            mended = utf8_safe_json(body)
             answer: Any = json_value(mended)
         except ValueError:
             said, _ = read_error(body, call.key)
@@ -361,7 +361,7 @@ class SessionTransport(AsyncBaseTransport):
         if status == 401 or (status == 403 and not answered):
             remedy = f"check the key in ${self._key_env}" if ours and self._key_env else f"set {where}.api_key_env"
             return f"refuses the key (HTTP {status}): {remedy}"
-        if spent(status, failure.code, failure.message):
+        if is_out_of_credit(status, failure.code, failure.message):
             return f"says that the account has nothing left to spend ({failure.message}): add credit, then resume"
         if (wait := failure.retry_after) is not None and wait > LONGEST_WAIT and worth_retrying(status):
             return f"asks for a wait of {wait / 60:.0f} minutes ({failure.message}): resume then"
@@ -369,7 +369,7 @@ class SessionTransport(AsyncBaseTransport):
             return None
         return (
             f"answers {failure.message}; check the model of {call.role} (it is '{call.model}': {where}.model"
-            f"{' or llm.roles' if ours else ''}) and the address {where}.base_url={call.address}{call.lacks}"
+            f"{' or llm.roles' if ours else ''}) and the address {where}.base_url={call.address}{call.path_hint}"
         )
 
     async def aclose(self) -> None:

@@ -17,8 +17,8 @@ from aiq.core.events import Event
 from aiq.core.samples import SampleKey
 from aiq.core.seeds import derive
 from aiq.runs.folder import RunFolder
-from aiq.runs.journal import Journal, read_journal, read_lines, scratch, whole_lines
-from aiq.runs.rows import OfAttempt
+from aiq.runs.journal import Journal, read_journal, read_lines, scratch_database, whole_lines
+from aiq.runs.rows import AttemptRecord
 
 Account = Literal["agent", "judge"]
 
@@ -30,7 +30,7 @@ _UNSAFE: Final = re.compile(r"[^\w.-]|^\.")
 _LONGEST_NAME: Final = 120  # bytes of a sample's part of a file name in runs of version 1
 
 
-class SessionStart(OfAttempt):
+class SessionStart(AttemptRecord):
     """A line of the index: a session's events run from byte `start` of `file` to the start of the next session."""
 
     account: Account
@@ -128,7 +128,7 @@ def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
 
 def _sessions(folder: RunFolder) -> sqlite3.Connection:
     """Every session of all indexes, in order, and where its events are: up to `stop`, or the end of the file."""
-    found = scratch(
+    found = scratch_database(
         "CREATE TABLE sessions (sample, epoch, attempt, account, file, start, stop)",
         "CREATE INDEX of_attempt ON sessions (sample, epoch, attempt, account)",
     )

@@ -17,9 +17,9 @@ from aiq.core.base import Record
 from aiq.core.errors import ConfigError, UserError
 from aiq.core.plugins import describe
 from aiq.core.samples import Shard
-from aiq.core.secrets import hidden
+from aiq.core.secrets import mask_secrets
 from aiq.core.seeds import derive
-from aiq.runs.journal import of_another_version, unwritable
+from aiq.runs.journal import is_other_version, unwritable
 from aiq.runs.manifest import Manifest
 from aiq.runs.summary import Summary
 
@@ -122,7 +122,7 @@ class RunFolder(Folder):
         found = ((Writer.read(path.stem.removeprefix(name)), path) for path in self.path.glob(f"{name}*.jsonl"))
         return {writer: path for writer, path in found if writer is not None}
 
-    def written_by(self, shard: Shard | None) -> "RunFolder":
+    def for_shard(self, shard: Shard | None) -> "RunFolder":
         """The folder with this shard (or the whole run) as its next writer; call with its lock held."""
         shard, written = shard or _ALONE, self._writers("samples")
         last = max(written) if written else Writer(shard=shard)
@@ -144,7 +144,7 @@ class RunFolder(Folder):
         above = self.path.absolute().parent
         return above.parent.parent if (above / SWEEP_FILE).is_file() else above.parent
 
-    def changing(self) -> AbstractContextManager[Any]:
+    def shared_lock(self) -> AbstractContextManager[Any]:
         """A lock that one shard holds at a time, for the files that all shards rewrite; waits for it."""
         from filelock import FileLock
 
@@ -155,7 +155,7 @@ class RunFolder(Folder):
         return read_record(self.manifest_path, Manifest, f"{self.path} is not a run folder: it has no manifest.json")
 
     def write_manifest(self, manifest: Manifest) -> None:
-        write_whole(self.manifest_path, manifest.model_dump_json(indent=2) + "\n")
+        write_atomic(self.manifest_path, manifest.model_dump_json(indent=2) + "\n")
 
     def read_summary(self) -> Summary:
         """Raises UserError if the run has none yet or it cannot be read."""
@@ -163,7 +163,7 @@ class RunFolder(Folder):
         return read_record(self.summary_path, Summary, absent)
 
     def write_summary(self, summary: Summary) -> None:
-        write_whole(self.summary_path, hidden(summary.model_dump_json(indent=2)) + "\n")
+        write_atomic(self.summary_path, mask_secrets(summary.model_dump_json(indent=2)) + "\n")
 
 
 def in_use(path: Path, but: Shard | None = None) -> bool:
@@ -222,11 +222,11 @@ def read_record(path: Path, record: type[RecordT], absent: str) -> RecordT:
     try:
         return record.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        remedy = "another version of aiq wrote it" if of_another_version(error) else "restore it from a copy"
+        remedy = "another version of aiq wrote it" if is_other_version(error) else "restore it from a copy"
         raise UserError(f"{path}: {describe(error)}; {remedy}") from None
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomic(path: Path, text: str) -> None:
     """Write a temporary file and rename it, so that neither a reader nor a crash ever sees half a file.
 
     Raises RunAborted if it cannot be written.
@@ -251,7 +251,7 @@ def find_run(name: str, results: str = "results") -> RunFolder:
         if (last := next(latest_first(results), None)) is None:
             raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
         return RunFolder(last)
-    paths = places(name, results)
+    paths = paths_of(name, results)
     if (found := next((path for path in paths if (path / MANIFEST).is_file()), None)) is not None:
         return RunFolder(found)
     if (sweep := next((path for path in paths if (path / SWEEP_FILE).is_file()), None)) is not None:
@@ -262,7 +262,7 @@ def find_run(name: str, results: str = "results") -> RunFolder:
     raise UserError(f"{name} is not a run folder (one with a manifest.json), {there}")
 
 
-def places(name: str, results: str) -> list[Path]:
+def paths_of(name: str, results: str) -> list[Path]:
     """Where a run or sweep of this name may be."""
     below = [] if Path(name).is_absolute() or ".." in name else sorted(Path(results).glob(f"*/{name}"))
     return [Path(name), Path(results) / name, *below]

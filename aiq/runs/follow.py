@@ -12,7 +12,7 @@ from aiq.runs.state import RunState
 
 
 class FollowedRun:
-    """A run in progress: each `look` adds to `state`, which has the attempted samples and `keys`, if they are given.
+    """A run in progress: each `poll` adds to `state`, which has the attempted samples and `keys`, if they are given.
 
     `total`: the number of attempts that the run plans.
     """
@@ -26,7 +26,7 @@ class FollowedRun:
         self._read: dict[Path, int] = {}
         self._finished: set[SampleKey] = set()
 
-    def look(self) -> tuple[list[SampleKey], list[SampleKey]]:
+    def poll(self) -> tuple[list[SampleKey], list[SampleKey]]:
         """Since the last look: the keys that are now done, and those that were attempted again."""
         again: list[SampleKey] = []
         touched: dict[SampleKey, None] = {}

@@ -154,7 +154,7 @@ class RunFrames:
 
     def _samples(self) -> Iterator[Row]:
         for folder, manifest in zip(self.folders, self.manifests, strict=True):
-            for row in read_samples(folder, SampleRow.light).values():
+            for row in read_samples(folder, SampleRow.compact).values():
                 yield _place(manifest) | {
                     **row.model_dump(include=set(COLUMNS["samples"]) - {"error"}),
                     "seconds": row.timing.seconds,
@@ -165,7 +165,7 @@ class RunFrames:
 
     def _scores(self) -> Iterator[Row]:
         for folder, manifest in zip(self.folders, self.manifests, strict=True):
-            scores = read_scores(folder, read_samples(folder, SampleRow.light))
+            scores = read_scores(folder, read_samples(folder, SampleRow.compact))
             for score in (score for found in scores.values() for score in found):
                 yield _place(manifest) | _score(score)
 

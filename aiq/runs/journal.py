@@ -20,7 +20,7 @@ from pydantic_core import PydanticSerializationError
 from aiq.core.base import Record
 from aiq.core.errors import RunAborted, UserError, say
 from aiq.core.plugins import describe
-from aiq.core.secrets import hidden
+from aiq.core.secrets import mask_secrets
 
 RowT = TypeVar("RowT", bound=Record)
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class Journal(Generic[RowT]):
 
     def append(self, *rows: RowT) -> None:
         """Write rows together; the operating system has them when this returns."""
-        text = hidden("".join(map(json_line, rows))).encode()
+        text = mask_secrets("".join(map(json_line, rows))).encode()
         end = self.size + len(text)
         try:
             while text:
@@ -119,7 +119,7 @@ def read_lines(
         except ValueError as error:
             number = path.read_bytes()[:start].count(b"\n") + 1
             why = describe(error) if isinstance(error, ValidationError) else str(error)
-            if isinstance(error, ValidationError) and of_another_version(error):
+            if isinstance(error, ValidationError) and is_other_version(error):
                 raise UserError(f"{path}, line {number}: {why}; another version of aiq wrote it") from None
             _say_once(f"aiq: {path}, line {number} is damaged and skipped: {' '.join(why.split())[:300]}")
         else:
@@ -127,7 +127,7 @@ def read_lines(
         start += len(line)
 
 
-def of_another_version(error: ValidationError) -> bool:
+def is_other_version(error: ValidationError) -> bool:
     """Whether all that is wrong with a record is unknown fields or an unknown schema version."""
     return all(item["type"] == "extra_forbidden" or "schema_version" in item["loc"] for item in error.errors())
 
@@ -140,7 +140,7 @@ def read_journal(path: Path, row: type[RowT]) -> Iterator[RowT]:
     return (found for found, _ in read_lines(path, row.model_validate_json))
 
 
-def scratch(*statements: str) -> sqlite3.Connection:
+def scratch_database(*statements: str) -> sqlite3.Connection:
     """A database in its own temporary file: it takes next to no memory, however much of a run is in it."""
     database = sqlite3.connect("")
     for statement in ("PRAGMA journal_mode = OFF", "PRAGMA cache_size = -256", *statements):  # kB

@@ -13,7 +13,7 @@ from aiq.runs.sweeps import SweepFolder
 from aiq.stats.estimates import Estimate
 
 
-class Listed(Record):
+class ListedRun(Record):
     """A run or a sweep; samples and spend of a sweep are summed over its points.
 
     `status`: that of the manifest, but `cut off` if it says `running` and no process holds the lock. `metric` and
@@ -43,7 +43,7 @@ class Listed(Record):
         return all(any(word.casefold() in text for text in texts) for word in words)
 
 
-def listed(results: str, *, points: bool = False) -> list[Listed]:
+def list_runs(results: str, *, points: bool = False) -> list[ListedRun]:
     """All runs and sweeps below `results`, newest first; `points`: the points of sweeps too.
 
     Reports unreadable ones on stderr. Raises UserError if there are none.
@@ -55,7 +55,7 @@ def listed(results: str, *, points: bool = False) -> list[Listed]:
     return sorted(_read(files), key=lambda one: (one.started or "", one.id), reverse=True)
 
 
-def _read(files: Iterable[Path]) -> Iterator[Listed]:
+def _read(files: Iterable[Path]) -> Iterator[ListedRun]:
     for file in files:
         try:
             yield _sweep(SweepFolder(file.parent)) if file.name == SWEEP_FILE else _run(RunFolder(file.parent))
@@ -63,12 +63,12 @@ def _read(files: Iterable[Path]) -> Iterator[Listed]:
             say(f"aiq: {error}")
 
 
-def _run(folder: RunFolder) -> Listed:
+def _run(folder: RunFolder) -> ListedRun:
     manifest = folder.read_manifest()
     ended = manifest.status != "running" and folder.summary_path.is_file()  # else the summary is from an earlier start
     summary = folder.read_summary() if ended else None
     metric, score = next(iter(summary.metrics.items()), (None, None)) if summary else (None, None)
-    return Listed(
+    return ListedRun(
         kind="run",
         id=folder.run_id,
         folder=str(folder.path),
@@ -85,14 +85,14 @@ def _run(folder: RunFolder) -> Listed:
     )
 
 
-def _sweep(folder: SweepFolder) -> Listed:
+def _sweep(folder: SweepFolder) -> ListedRun:
     sweep = folder.read()
     runs = [run for point in sweep.points if (run := folder.point(point.number)).manifest_path.is_file()]
     summaries = [run.read_summary() for run in runs if run.summary_path.is_file()]
     manifests = [run.read_manifest() for run in runs]
     spent = sum((Usage(cost_usd=one.cost_usd, unreported_calls=one.unreported_calls) for one in summaries), Usage())
     best = sweep.recommendation and sweep.points[sweep.recommendation.point]
-    return Listed(
+    return ListedRun(
         kind="sweep",
         id=sweep.sweep_id,
         folder=str(folder.path),

@@ -128,7 +128,7 @@ class Manifest(Record):
         """Model by role, without those of judges."""
         return {role: model for role, model in self.models.items() if not role.startswith("judge.")}
 
-    def part(self, name: str) -> Mapping[str, Any]:
+    def raw_section(self, name: str) -> Mapping[str, Any]:
         """A section of the config, not validated; empty if there is none."""
         return section_of(self.config, name)
 
@@ -136,13 +136,13 @@ class Manifest(Record):
     def failures(self) -> FailureSettings:
         """How its failures count; no other setting of `runner` matters for an existing run."""
         return FailureSettings.model_validate(
-            {name: self.part("runner").get(name) for name in FailureSettings.model_fields}
+            {name: self.raw_section("runner").get(name) for name in FailureSettings.model_fields}
         )
 
     @property
     def cassette_mode(self) -> str:
         """How the run used a recording; `off` for versions that had none."""
-        return str(self.part("cassette").get("mode", "off"))
+        return str(self.raw_section("cassette").get("mode", "off"))
 
     @property
     def intervals(self) -> Method:

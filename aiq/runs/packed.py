@@ -48,6 +48,6 @@ class Packed:
         found: int = _FIRST.unpack_from(self._rows, start)[1] if start < len(self._rows) else 0
         return found
 
-    def kinds(self) -> Iterator[tuple[tuple[Any, ...], int]]:
+    def groups(self) -> Iterator[tuple[tuple[Any, ...], int]]:
         """The shared data, in order of first appearance, and how many rows share each."""
         return ((marshal.loads(text), n) for text, n in zip(self._shared, self._counts, strict=True) if n > 0)  # noqa: S302

@@ -14,7 +14,7 @@ from aiq.core.run_settings import DatasetSettings
 from aiq.core.samples import Ids, SampleKey
 from aiq.core.usage import Usage, UsageLedger
 from aiq.runs.folder import RunFolder, Writer, natural
-from aiq.runs.journal import RowT, read_journal, read_lines, scratch, torn_bytes, whole_lines
+from aiq.runs.journal import RowT, read_journal, read_lines, scratch_database, torn_bytes, whole_lines
 from aiq.runs.manifest import Manifest, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 from aiq.runs.state import RunState
@@ -29,7 +29,7 @@ def everyone(writer: Writer) -> bool:
     return True
 
 
-def placed(folder: RunFolder, name: str, row: type[RowT], whose: Whose = everyone) -> Iterator[tuple[RowT, Path, int]]:
+def located(folder: RunFolder, name: str, row: type[RowT], whose: Whose = everyone) -> Iterator[tuple[RowT, Path, int]]:
     """The rows of a run's journals of this name, each with its place, for `row_at`. Raises as `read_journal` does."""
     for path in folder.journals(name, whose):
         for found, start in read_lines(path, row.model_validate_json):
@@ -43,15 +43,15 @@ def row_at(row: type[RowT], path: Path, start: int) -> RowT:
 
 def every_sample(folder: RunFolder, whose: Whose = everyone) -> Iterator[SampleRow]:
     """The rows of all attempts, superseded ones too. Raises as `read_journal` does."""
-    return (row for row, *_ in placed(folder, "samples", SampleRow, whose))
+    return (row for row, *_ in located(folder, "samples", SampleRow, whose))
 
 
 def every_score(folder: RunFolder, whose: Whose = everyone) -> Iterator[ScoreRow]:
     """The rows of all scores, superseded ones too. Raises as `read_journal` does."""
-    return (row for row, *_ in placed(folder, "scores", ScoreRow, whose))
+    return (row for row, *_ in located(folder, "scores", ScoreRow, whose))
 
 
-def spent(folder: RunFolder, whose: Whose) -> UsageLedger:
+def read_usage(folder: RunFolder, whose: Whose) -> UsageLedger:
     """What these writers' attempts and judges have spent, including superseded rows."""
     ledger = UsageLedger()
     for row in every_sample(folder, whose):
@@ -100,18 +100,18 @@ def attempts_in_order(folder: RunFolder, manifest: Manifest, ids: Ids) -> Iterat
     """
     hashes = {metric.name: judge.hash for judge in manifest.judges for metric in judge.metrics}
     with closing(
-        scratch(
+        scratch_database(
             "CREATE TABLE attempts (sample, epoch, place, file, start, PRIMARY KEY (sample, epoch))",
             "CREATE TABLE scores (sample, epoch, file, start)",
             "CREATE INDEX of_attempt ON scores (sample, epoch)",
         )
     ) as rows:
         rows.create_collation("by_number", lambda a, b: (natural(a) > natural(b)) - (natural(a) < natural(b)))
-        for row, path, start in placed(folder, "samples", SampleRow):
+        for row, path, start in located(folder, "samples", SampleRow):
             place = ids.place(row.sample_id)
             known = (*row.key, len(ids) if place is None else place, str(path), start)
             rows.execute("REPLACE INTO attempts VALUES (?, ?, ?, ?, ?)", known)
-        for score, path, start in placed(folder, "scores", ScoreRow):
+        for score, path, start in located(folder, "scores", ScoreRow):
             if not hashes or hashes.get(score.metric) == score.judge_hash:
                 rows.execute("INSERT INTO scores VALUES (?, ?, ?, ?)", (*score.key, str(path), start))
         for *key, file, start in rows.execute(
@@ -134,7 +134,7 @@ def read_state(folder: RunFolder) -> RunState:
             f"{folder.path}: an older version made this run without recording what its judges declare; "
             f"aiq run resume={folder.path} adds it"
         )
-    rows = [row.light() for row in _attempts(folder)]  # superseded ones too, since their spend counts
+    rows = [row.compact() for row in _attempts(folder)]  # superseded ones too, since their spend counts
     keys = tuple(sorted({row.key for row in rows}, key=lambda key: (natural(key.sample_id), key.epoch)))
     state = RunState(RunSpec(keys, manifest.judges, manifest.failures, manifest.intervals))
     for row in rows:

@@ -27,7 +27,7 @@ class RowError(Record):
         return f"{self.type}: {self.message}"
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The message of an error of ours; any other with its class, as the `'x'` of a KeyError alone says nothing."""
         return self.message if self.type in _PLANNED else str(self)
 
@@ -39,7 +39,7 @@ class Timing(Record):
     seconds: float
 
 
-class OfAttempt(Record):
+class AttemptRecord(Record):
     """A line that belongs to one attempt at one (sample, epoch)."""
 
     schema_version: Literal[1] = 1
@@ -61,7 +61,7 @@ class AnsweredTurn(Record):
     outcome: Outcome = "ok"
 
 
-class SampleRow(OfAttempt):
+class SampleRow(AttemptRecord):
     """One attempt: a line of `samples*.jsonl`; the last line of a key wins.
 
     `turns` were answered before the question, as far as the attempt got; sources, denied, tools, usage and timing
@@ -129,7 +129,7 @@ class SampleRow(OfAttempt):
         refused = errors.ToolErrorKind.OVER_BUDGET
         return sum(n for outcomes in self.tools.values() for kind, n in outcomes.items() if kind != refused)
 
-    def light(self) -> "SampleRow":
+    def compact(self) -> "SampleRow":
         """The row without the long texts that only judges and audits need: the raw report and the texts of sources."""
         sources = tuple(source.model_copy(update={"text": ""}) for source in self.retrieved)
         return self.model_copy(update={"raw_report": None, "sources": sources})
@@ -147,7 +147,7 @@ class SampleRow(OfAttempt):
         )
 
 
-class ScoreRow(OfAttempt):
+class ScoreRow(AttemptRecord):
     """One metric of one attempt by one judge: a line of `scores*.jsonl`; the last line of a key wins.
 
     `usage`, by role, of all the judge's work is only in the first of its rows, so that sums over rows are right.
@@ -183,7 +183,7 @@ class ScoreRow(OfAttempt):
     @property
     def why(self) -> str | None:
         """The error, or the reason why there is no number."""
-        return self.error.told if self.error else self.reason
+        return self.error.description if self.error else self.reason
 
 
 class StoredPage(Record):

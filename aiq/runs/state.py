@@ -17,7 +17,7 @@ from aiq.core.base import grouped
 from aiq.core.errors import OUTAGES
 from aiq.core.reports import CAVEAT, Caveat, CitationStatus, Outcome
 from aiq.core.samples import Keys, SampleKey
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.tools import FETCH
 from aiq.core.usage import SpendName, Usage
 from aiq.runs.manifest import FailureRule, JudgeSpec, RunSpec, RunStatus
@@ -136,18 +136,18 @@ class Attempts(Mapping[SampleKey, AttemptState]):
         return (key for place, key in enumerate(self._places) if self.last(place))
 
     def __len__(self) -> int:
-        return sum(n for _, n in self._rows.kinds())
+        return sum(n for _, n in self._rows.groups())
 
     def counts(self, field: str, values: Sequence[T]) -> dict[T, int]:
         """How many attempts have each of these values of a field, without values that none has."""
         found = Counter[Any]()
-        for attempt, n in self.kinds():
+        for attempt, n in self.groups():
             found[getattr(attempt, field)] += n
         return {value: found[value] for value in values if found[value]}
 
-    def kinds(self) -> Iterator[tuple[AttemptState, int]]:
+    def groups(self) -> Iterator[tuple[AttemptState, int]]:
         """For each group that shares all but its own figures: an attempt without figures, and the group's size."""
-        return ((AttemptState(0, "", 0.0, 0.0, Usage(), *shared), n) for shared, n in self._rows.kinds())
+        return ((AttemptState(0, "", 0.0, 0.0, Usage(), *shared), n) for shared, n in self._rows.groups())
 
 
 class RunState:
@@ -232,7 +232,7 @@ class RunState:
         """Whether neither agent nor judges have anything left to do for this key."""
         return self.attempted(key) and all(self.judged(key, judge) for judge in self.spec.judges)
 
-    def left(self) -> Sequence[SampleKey]:
+    def remaining(self) -> Sequence[SampleKey]:
         """The keys that are not done."""
         keys = self.spec.keys
         return keys.where(lambda key: not self.done(key)) if isinstance(keys, Keys) else [*filterfalse(self.done, keys)]
@@ -251,7 +251,7 @@ class RunState:
 
     def _where(self, holds: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
         """All keys, judge by judge, or nothing if this holds for no score."""
-        kinds = (ScoreState(0, None, *shared) for scores in self._scores.values() for shared, _ in scores.kinds())
+        kinds = (ScoreState(0, None, *shared) for scores in self._scores.values() for shared, _ in scores.groups())
         keys = self.spec.keys if any(map(holds, kinds)) else ()
         return ((judge, key) for judge in self.spec.judges for key in keys)
 
@@ -260,9 +260,9 @@ class RunState:
     ) -> dict[str, list[tuple[float, float]]]:
         """A metric's scores that count, by sample: the `parts` of each epoch. Default: all keys, and the run's rule."""
         places = map(self.attempts.place, self.spec.keys if keys is None else keys)
-        return grouped(self.counting(metric, (place for place in places if place is not None), rule))
+        return grouped(self.counted_scores(metric, (place for place in places if place is not None), rule))
 
-    def counting(
+    def counted_scores(
         self, metric: str, places: Iterable[int], rule: FailureRule | None = None
     ) -> Iterator[tuple[str, tuple[float, float]]]:
         """A metric's scores that count, for the keys at these places: the sample id, and `parts`."""
@@ -284,7 +284,7 @@ class RunState:
     def tools(self) -> dict[str, Counter[str]]:
         """By tool, in alphabetical order: the number of calls by outcome (`ok` or the kind of error)."""
         counts: dict[str, Counter[str]] = {}
-        for attempt, n in self.attempts.kinds():
+        for attempt, n in self.attempts.groups():
             for tool, outcomes in attempt.tools.items():
                 counts.setdefault(tool, Counter()).update({kind: n * calls for kind, calls in outcomes.items()})
         return dict(sorted(counts.items()))
@@ -292,7 +292,7 @@ class RunState:
     def outages(self) -> dict[str, str]:
         """By tool: the first error of the service behind it, in the order of the keys."""
         found: dict[str, str] = {}
-        if any(attempt.outages for attempt, _ in self.attempts.kinds()):
+        if any(attempt.outages for attempt, _ in self.attempts.groups()):
             for key in self.spec.keys:
                 attempt = self.attempts.get(key)
                 found = {**attempt.outages, **found} if attempt and attempt.outages else found
@@ -306,21 +306,21 @@ class RunState:
         """0; 3 if too many attempts or judgements failed; 2 if an error stopped the run; 130 if it was interrupted."""
         if status in ("interrupted", "failed"):
             return 130 if status == "interrupted" else 2
-        return 3 if self.excesses() else 0
+        return 3 if self.excess_failures() else 0
 
-    def excesses(self) -> list[str]:
+    def excess_failures(self) -> list[str]:
         """Messages about what failed more often than `runner.max_error_rate` allows, and tools that never worked."""
         reports, failed = len(self.attempts), self.statuses().get("failed", 0)
-        rates = [(failed, reports, f"{failed} of {counted(reports, 'attempt')} failed")]
+        rates = [(failed, reports, f"{failed} of {plural(reports, 'attempt')} failed")]
         for name, why in self.judge_errors().items():
-            rates.append((len(why), reports, f"judge {name} failed on {len(why)} of {counted(reports, 'report')}"))
+            rates.append((len(why), reports, f"judge {name} failed on {len(why)} of {plural(reports, 'report')}"))
         for name, lack in self.caveats().items():
             if lack.retry:
                 rates.append((lack.n, lack.of, f"judge {name}: {lack.n} of {lack.of} {lack.what}"))
         for tool, outcomes in self.tools().items():
             out = sum(calls for kind, calls in outcomes.items() if kind in OUTAGES)
             if tool != FETCH and not outcomes["ok"]:
-                calls = counted(out, "call")
+                calls = plural(out, "call")
                 rates.append((out, out, f"{tool}: none of {calls} succeeded (first error: {self.outages().get(tool)})"))
         return [words for n, of, words in rates if n > self.spec.failures.max_error_rate * of]
 

@@ -17,15 +17,7 @@ from aiq.core.reports import Caveat, CitationStatus, Metric
 from aiq.core.usage import Usage
 from aiq.runs.manifest import FailureRule, Manifest, RunStatus
 from aiq.runs.state import AttemptState, RunState, ScoreState
-from aiq.stats.estimates import (
-    Difference,
-    Estimate,
-    Pairs,
-    mean_estimate,
-    paired_means,
-    paired_ratios,
-    ratio_estimate,
-)
+from aiq.stats.estimates import Difference, Estimate, Pairs, mean_estimate, paired_means, paired_ratios, ratio_estimate
 from aiq.stats.intervals import LEVEL, Method
 from aiq.stats.noise import NOISE, Noise, RunNoise, pooled
 
@@ -172,7 +164,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         n_attempts=len(figures.places),
         n_errors=statuses.get("failed", 0),
         statuses=statuses,
-        partial=sum(n * attempt.partial for attempt, n in state.attempts.kinds()),
+        partial=sum(n * attempt.partial for attempt, n in state.attempts.groups()),
         citation_statuses=state.attempts.counts("citation_status", get_args(CitationStatus)),
         metrics=metrics,
         ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
@@ -180,12 +172,12 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         left_out={name: found for name in metrics if (found := figures.left_out(name, rule)) is not None},
         agent_failures=FailurePolicy(
             policy=rule,
-            failed=sum(n * attempt.failed for attempt, n in state.attempts.kinds()),
+            failed=sum(n * attempt.failed for attempt, n in state.attempts.groups()),
             alternative=other,
             metrics=figures.metrics(figures.places, other),
         ),
         failures=causes(figures.errors),
-        denied=sum(n * attempt.denied for attempt, n in state.attempts.kinds()),
+        denied=sum(n * attempt.denied for attempt, n in state.attempts.groups()),
         tools=state.tools(),
         outages=state.outages(),
         judge_errors={name: JudgeErrors(n=len(why), causes=causes(why)) for name, why in state.judge_errors().items()},
@@ -251,7 +243,7 @@ class _Figures:
 
     def _clusters(self, name: str, places: Iterable[int], rule: FailureRule | None = None) -> Iterator[Pairs]:
         """A metric's scores that count, one sample in memory at a time, since keys are ordered by sample."""
-        for _, found in groupby(self._state.counting(name, places, rule), itemgetter(0)):
+        for _, found in groupby(self._state.counted_scores(name, places, rule), itemgetter(0)):
             yield [parts for _, parts in found]
 
     def _applies(self, metric: str) -> bool:
@@ -292,7 +284,7 @@ class _Figures:
         found = {}
         for name, scores in self._found.items():
             if (noise := pooled(scores.noise)) is not None:
-                found[name] = noise.within(self._variance(name))
+                found[name] = noise.with_variance(self._variance(name))
         return found
 
     def _variance(self, name: str) -> float | None:

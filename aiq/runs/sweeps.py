@@ -13,7 +13,7 @@ from aiq.core.base import Record
 from aiq.core.errors import UserError
 from aiq.core.run_settings import Strategy
 from aiq.core.usage import SpendName
-from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, Folder, RunFolder, newest, places, read_record, write_whole
+from aiq.runs.folder import LATEST, MANIFEST, SWEEP_FILE, Folder, RunFolder, newest, paths_of, read_record, write_atomic
 from aiq.stats.estimates import Difference, Estimate
 
 COUNTED: Final[tuple[SpendName, ...]] = ("cost_usd", "tokens", "calls")
@@ -133,9 +133,9 @@ class Sweep(Record):
 
     def label(self, point: Point) -> str:
         """A point's values, with the last parts of its settings' names: `max_loops=2, max_queries=4`."""
-        return ", ".join(f"{self.short(name)}={value}" for name, value in point.axes.items())
+        return ", ".join(f"{self.short_name(name)}={value}" for name, value in point.axes.items())
 
-    def short(self, axis: str) -> str:
+    def short_name(self, axis: str) -> str:
         """The last part of an axis' name, or the whole name if another axis has the same last part."""
         last = axis.rpartition(".")[2]
         return axis if sum(other.name.rpartition(".")[2] == last for other in self.axes) > 1 else last
@@ -146,7 +146,7 @@ class Sweep(Record):
         return self.model_copy(update={"points": points})
 
     @property
-    def left(self) -> tuple[Point, ...]:
+    def remaining(self) -> tuple[Point, ...]:
         """The points that have not finished, including those that could not start."""
         return tuple(point for point in self.points if point.status not in ("finished", "stopped"))
 
@@ -161,7 +161,7 @@ class Sweep(Record):
         return max((point.exit_code or 0 for point in self.points), default=0)
 
 
-def cheap(points: Sequence[Point]) -> SpendName | None:
+def pick_spend(points: Sequence[Point]) -> SpendName | None:
     """The default measure of cost: the first of COUNTED that is known for all points and not always zero."""
     known = (name for name in COUNTED if all(name in point.spend for point in points))
     return next((name for name in known if any(point.spend[name].mean for point in points)), None)
@@ -184,7 +184,7 @@ class SweepFolder(Folder):
 
     def write(self, sweep: Sweep) -> None:
         """Replaces the file in one step, so that neither a reader nor a crash ever sees half a file."""
-        write_whole(self.sweep_path, sweep.model_dump_json(indent=2) + "\n")
+        write_atomic(self.sweep_path, sweep.model_dump_json(indent=2) + "\n")
 
 
 def find_sweep(name: str, results: str = "results") -> SweepFolder:
@@ -192,7 +192,7 @@ def find_sweep(name: str, results: str = "results") -> SweepFolder:
 
     Raises UserError if there is no such sweep.
     """
-    found = [path for path in places(name, results) if (path / SWEEP_FILE).is_file()]
+    found = [path for path in paths_of(name, results) if (path / SWEEP_FILE).is_file()]
     if not found and "/" not in name:
         found = list(newest(Path(results).glob(f"{'*' if name == LATEST else name}/*/{SWEEP_FILE}")))
     if not found and name == LATEST:
@@ -222,7 +222,7 @@ def latest_unfinished(results: str, experiment: str | None, *, sweeps: bool = Fa
 
 def _cut_off(path: Path) -> bool:
     if (path / SWEEP_FILE).is_file():
-        return bool(SweepFolder(path).read().left)
+        return bool(SweepFolder(path).read().remaining)
     return RunFolder(path).read_manifest().status != "finished"
 
 

@@ -183,7 +183,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         task = service.task(owner, workflow_id)
         if task.status not in UNFINISHED and last_event_id >= service.store.last_event(task):
             return Response(status_code=204)  # which tells an EventSource not to reconnect
-        held = service.streams.counted(owner)
+        held = service.streams.count_stream(owner)
         return EventStream(service.streams.events(task, last_event_id), held, service.settings.stall_seconds)
 
     @api.post(

@@ -5,9 +5,9 @@ import secrets
 from contextlib import suppress
 from typing import Literal
 
-from aiq.core.text import whole
+from aiq.core.text import utf8_safe
 from aiq.serve.errors import Refused
-from aiq.serve.events import Told
+from aiq.serve.events import NewEvent
 from aiq.serve.store import Task
 from aiq.serve.streams import Streams
 from aiq.serve.wire import Asked
@@ -22,11 +22,11 @@ class Approvals:
 
     async def ask(self, task: Task, kind: Literal["plan", "question"], prompt: str) -> str:
         """The answer to a plan or question, as agents expect it from their user."""
-        asked = Asked(approval_id=secrets.token_hex(8), kind=kind, prompt=whole(prompt))
+        asked = Asked(approval_id=secrets.token_hex(8), kind=kind, prompt=utf8_safe(prompt))
         decision = self._decisions[asked.approval_id] = asyncio.get_running_loop().create_future()
         payload = asked.model_dump(exclude={"prompt"})
-        event = Told("APPROVAL_REQUESTED", asked.prompt, payload)
-        self._streams.tell(task, event, status="waiting", approval=asked)
+        event = NewEvent("APPROVAL_REQUESTED", asked.prompt, payload)
+        self._streams.publish(task, event, status="waiting", approval=asked)
         answer = "reject" if kind == "plan" else "skip"
         try:
             with suppress(TimeoutError):
@@ -34,9 +34,9 @@ class Approvals:
                     answer = await decision
         finally:
             del self._decisions[asked.approval_id]
-            if not self._streams.told_all(task):
-                event = Told("APPROVAL_DECISION", answer, payload)
-                self._streams.tell(task, event, status="running", approval=None)
+            if not self._streams.has_ended(task):
+                event = NewEvent("APPROVAL_DECISION", answer, payload)
+                self._streams.publish(task, event, status="running", approval=None)
         return answer
 
     def decide(self, task: Task, approval_id: str, approved: bool, feedback: str) -> None:

@@ -37,20 +37,20 @@ class Attempts:
         self._agents, self._limits, self._run, self._blank, self._live = agents, settings.limits, run, blank, live
         self._checkpointer, self._saved = resources.checkpointer, settings.checkpointer.kind != "memory"
 
-    def resumes(self, task: Task) -> bool:
+    def can_resume(self, task: Task) -> bool:
         """Whether the task can go on from the checkpointer, which of several turns would have only the last."""
         with suppress(UserError):
             agent = self._agents.agent(task.request.agent, task.request.chosen)
             return self._saved and not task.request.turns and isinstance(agent, Resumable) and agent.threads is not None
         return False
 
-    async def make(
+    async def run(
         self,
         task: Task,
         user: User,
         spend: UsageLedger,
         usd: float | None,
-        heard: Callable[[Event], None],
+        on_event: Callable[[Event], None],
         keep: Callable[[SampleRow, int], None],
     ) -> None:
         """One attempt. `usd`: the most that `spend` may reach; `keep` gets the row, and its place in the run.
@@ -58,14 +58,14 @@ class Attempts:
         Raises ConfigError, before anything is done, if the agent is not served, or not with the chosen settings.
         """
         agent = self._agents.agent(task.request.agent, task.request.chosen)
-        if task.attempt > 1 and self.resumes(task):
+        if task.attempt > 1 and self.can_resume(task):
             agent = cast("Agent", _Resuming(agent))
         sample = self._sample(task)
         own: dict[str, Any] = {"user": user, "spend": spend, "memory": ""}
         own |= {"limits": self._limits.model_copy(update={"run_usd": usd})}
         own |= {"now": datetime.now(UTC)} if self._live else {}
         with (
-            self._run.sessions.agent(task.request.agent, sample, 1, task.attempt, heard, **own) as session,
+            self._run.sessions.agent(task.request.agent, sample, 1, task.attempt, on_event, **own) as session,
             suppress(AiqError),  # the row has it; what ends a run does not end a server
         ):
             try:

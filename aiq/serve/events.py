@@ -32,7 +32,7 @@ EventType = Literal[
 SYNTHESIS = "synthesis"  # the agent of reports
 
 
-class Told(NamedTuple):
+class NewEvent(NamedTuple):
     """An event before it gets its number and time."""
 
     type: EventType
@@ -71,10 +71,10 @@ _RULES: Mapping[type[own.Event], _Rule] = {
 """Events of approvals come from the service itself, and that of the end once the row is written."""
 
 
-def told(event: own.Event) -> Told | None:
+def as_new_event(event: own.Event) -> NewEvent | None:
     """The event for the API; None for one that the API does not have, or that the service sends itself."""
     if (rule := _RULES.get(type(event))) is None:
         return None
     fields = event.model_dump(mode="json", include={rule.message, *rule.payload, rule.agent or ""})
     agent = fields.get(rule.agent or "", rule.agent)
-    return Told(rule.type, str(fields[rule.message]), {name: fields[name] for name in rule.payload}, agent)
+    return NewEvent(rule.type, str(fields[rule.message]), {name: fields[name] for name in rule.payload}, agent)

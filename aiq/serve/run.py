@@ -98,7 +98,7 @@ def end(folder: RunFolder, seconds: float) -> None:
     folder.write_summary(summarise(manifest, state, seconds))
 
 
-def end_cut_off(home: Path) -> None:
+def mark_ended(home: Path) -> None:
     """Mark the latest run as ended; it is still marked as running if its server was killed."""
     latest = max(home.glob(f"*/{MANIFEST}"), default=None)
     if latest is not None and (folder := RunFolder(latest.parent)).read_manifest().status == "running":

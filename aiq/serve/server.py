@@ -17,7 +17,7 @@ from aiq.core.errors import ConfigError
 from aiq.runs.folder import RunFolder
 from aiq.serve.app import make_app
 from aiq.serve.settings import ServeSettings, Setup
-from aiq.serve.tasks import Service, serving
+from aiq.serve.tasks import Service, running_service
 
 _KEEP_ALIVE_SECONDS = 30
 _MORE_CONNECTIONS = 200  # besides streams
@@ -109,7 +109,7 @@ async def serve(setup: Setup, render: Callable[[str], str], greet: Callable[[Ser
     `render` turns untrusted Markdown into HTML that is safe to show. Raises UserError, one line.
     """
     with listen(setup.api) as connection:
-        async with serving(setup) as service:
+        async with running_service(setup) as service:
             server = Server(make_app(service, render), setup.api, service.streams.stop)
             host, port = connection.getsockname()[:2]
             greet(Serving(service, server, f"http://{f'[{host}]' if ':' in host else host}:{port}"))

@@ -12,7 +12,7 @@ from aiq.core.plugins import validate
 from aiq.core.run_settings import RunSettings
 from aiq.core.settings import Count, OneOrMore, Plugin, Positive, Settings
 from aiq.core.usage import Quantity
-from aiq.experiment.compose import compose, compose_apart, compose_with_options, setting_of, settings_from
+from aiq.experiment.compose import compose, compose_group, compose_with_options, setting_of, settings_from
 from aiq.experiment.live import live_config
 from aiq.runs.folder import Folder
 
@@ -89,7 +89,7 @@ def setup_of(given: Sequence[str]) -> Setup:
     """Raises ConfigError, one line."""
     own = [text for text in given if _section(text) == "serve"]
     composed, config = live_config([text for text in given if text not in own], _DEFAULTS, _UNUSED, _OWN)
-    run, api = settings_from(config), validate(ServeSettings, compose_apart("serve", "default", own), "serve")
+    run, api = settings_from(config), validate(ServeSettings, compose_group("serve", "default", own), "serve")
     agents = {compose_with_options(composed)[1]["agent"]: run.agent}
     others = [text for text in composed if _section(text) != "agent"]
     for name in dict.fromkeys(api.agents):

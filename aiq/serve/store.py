@@ -20,8 +20,8 @@ from pydantic import Json, JsonValue
 
 from aiq.core.base import Record
 from aiq.core.errors import ConfigError
-from aiq.core.secrets import hidden
-from aiq.serve.events import Told
+from aiq.core.secrets import mask_secrets
+from aiq.serve.events import NewEvent
 from aiq.serve.wire import UNFINISHED, ApiError, Asked, TaskEvent, TaskStatus
 
 DATABASE = "tasks.db"
@@ -200,7 +200,7 @@ class Store:
 
     # events
 
-    def tell(self, task: Task, attempt: int, events: Sequence[Told]) -> None:
+    def add_events(self, task: Task, attempt: int, events: Sequence[NewEvent]) -> None:
         """Number the events and store them."""
         last = self.last_event(task)
         for seq, told in enumerate(events, last + 1):
@@ -229,8 +229,8 @@ def _digest(key: str) -> str:
 def _line(event: TaskEvent) -> str:
     """One line of JSON without secrets; a model may have cut a character in two, which UTF-8 cannot encode."""
     with suppress(ValueError):
-        return hidden(event.model_dump_json())
-    return hidden(json.dumps(event.model_dump(mode="json")))
+        return mask_secrets(event.model_dump_json())
+    return mask_secrets(json.dumps(event.model_dump(mode="json")))
 
 
 def utc_now() -> str:

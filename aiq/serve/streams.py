@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from aiq.serve.errors import Refused
-from aiq.serve.events import Told
+from aiq.serve.events import NewEvent
 from aiq.serve.settings import ServeSettings
 from aiq.serve.store import Store, Task
 
@@ -35,15 +35,15 @@ class Streams:
     def begin(self, task_id: str) -> None:
         self._changed[task_id] = asyncio.Event()
 
-    def told_all(self, task: Task) -> bool:
+    def has_ended(self, task: Task) -> bool:
         """Whether the task has ended for its clients."""
         return task.id not in self._changed
 
-    def tell(self, task: Task, *events: Told, **changes: Any) -> None:
+    def publish(self, task: Task, *events: NewEvent, **changes: Any) -> None:
         """Change the task and publish the events."""
         with self._store.transaction():
             self._store.update(task, **changes)
-            self._store.tell(task, task.attempt, events)
+            self._store.add_events(task, task.attempt, events)
         self.wake(task)
 
     def wake(self, task: Task) -> None:
@@ -63,7 +63,7 @@ class Streams:
             changed.set()
 
     @contextmanager
-    def counted(self, owner: str) -> Iterator[None]:
+    def count_stream(self, owner: str) -> Iterator[None]:
         """Count a stream while it is open. Raises Refused if there are too many."""
         if self._open[owner] >= self._settings.key.streams:
             raise Refused(429, "too_many_streams", "this key has too many open streams", retry=10)

@@ -23,20 +23,20 @@ from aiq.serve.agents import Agents
 from aiq.serve.approvals import Approvals, Watcher
 from aiq.serve.attempts import Attempts
 from aiq.serve.errors import Refused
-from aiq.serve.events import Told, told
+from aiq.serve.events import NewEvent, as_new_event
 from aiq.serve.keys import Keys
-from aiq.serve.run import ServedRun, end_cut_off
+from aiq.serve.run import ServedRun, mark_ended
 from aiq.serve.settings import ServeSettings, Setup, is_loopback
 from aiq.serve.store import DATABASE, Request, Store, Task, utc_now
 from aiq.serve.streams import Streams
-from aiq.serve.views import error_of, of_row, summary_of, usage_of
+from aiq.serve.views import error_of, row_fields, summary_of, usage_of
 from aiq.serve.wire import UNFINISHED, ApiError, TaskStatus, TaskView
 
 GRACE_SECONDS = 10.0  # how long an attempt may take to notice that it is cancelled
 
 
 @asynccontextmanager
-async def serving(setup: Setup) -> AsyncIterator["Service"]:
+async def running_service(setup: Setup) -> AsyncIterator["Service"]:
     """The running service.
 
     Raises UserError, one line, if another server uses the folder, or models, tools or agents do not fit.
@@ -55,7 +55,7 @@ async def serving(setup: Setup) -> AsyncIterator["Service"]:
         blank = blank_question(settings.knowledge)
         resources = await held.enter_async_context(open_resources(settings))
         agents.check(resources.tools)
-        end_cut_off(home.path)
+        mark_ended(home.path)
         run = ServedRun(settings, setup.overrides, agents, resources, home.path)
         held.callback(run.close)
         attempts = Attempts(agents, settings, run, resources, blank, live=setup.live)
@@ -123,11 +123,13 @@ class Service:
             self._enqueue(task.id)
 
     def _begin_again(self, task: Task) -> None:
-        how, attempt = "checkpoint" if self._attempts.resumes(task) else "start", task.attempt + 1
+        how, attempt = "checkpoint" if self._attempts.can_resume(task) else "start", task.attempt + 1
         payload: dict[str, JsonValue] = {"what": "restart", "attempt": attempt, "from": how}
-        event = Told("ERROR_RECOVERY", f"the server was restarted; attempt {attempt} begins from the {how}", payload)
+        event = NewEvent(
+            "ERROR_RECOVERY", f"the server was restarted; attempt {attempt} begins from the {how}", payload
+        )
         begun = task.model_copy(update={"attempt": attempt})
-        self.streams.tell(begun, event, status="queued", attempt=attempt, approval=None)
+        self.streams.publish(begun, event, status="queued", attempt=attempt, approval=None)
 
     # what clients ask for
 
@@ -170,7 +172,7 @@ class Service:
         shown = dict(summary_of(task), context=task.request.chosen, turns=task.request.turns)
         shown |= {"approval": task.approval, "error": task.error, "run": task.run}
         if task.run is not None and task.place is not None:
-            shown |= of_row(row_at(SampleRow, self.run.rows(task.run), task.place))
+            shown |= row_fields(row_at(SampleRow, self.run.rows(task.run), task.place))
         return TaskView(**shown)
 
     async def cancel(self, task: Task) -> Task:
@@ -222,22 +224,22 @@ class Service:
         started = task.started or utc_now()
         self.store.update(task, status="running", run=self.run.folder.run_id, started=started)
         user, spend, usd = Watcher(self.approvals, task), self.keys.ledger(task.owner), self.keys.usd(task.owner)
-        await self._attempts.make(task, user, spend, usd, self._hearing(task), keep)
+        await self._attempts.run(task, user, spend, usd, self._listener(task), keep)
 
-    def _hearing(self, task: Task) -> Callable[[Event], None]:
+    def _listener(self, task: Task) -> Callable[[Event], None]:
         loop = asyncio.get_running_loop()
 
-        def heard(event: Event) -> None:
-            if self.streams.told_all(task):
+        def on_event(event: Event) -> None:
+            if self.streams.has_ended(task):
                 return
             with self.store.transaction():
                 if isinstance(event, ModelCalled) and event.usage is not None and event.usage.counted_usd:
                     self.store.spend(task, event.usage.counted_usd)
-                if (seen := told(event)) is not None:
-                    self.store.tell(task, task.attempt, [seen])
+                if (seen := as_new_event(event)) is not None:
+                    self.store.add_events(task, task.attempt, [seen])
             loop.call_soon_threadsafe(self.streams.wake, task)  # a LangGraph node may run in a thread
 
-        return heard
+        return on_event
 
     def _finish(self, task: Task, row: SampleRow, place: int) -> None:
         """End the task with this row."""
@@ -258,13 +260,16 @@ class Service:
         **changes: Any,
     ) -> None:
         """Publish the end of a task, once."""
-        if self.streams.told_all(task):
+        if self.streams.has_ended(task):
             return
-        events = [Told("WORKFLOW_COMPLETED", status, {"status": status, **(payload or {})}), Told("STREAM_END", "")]
+        events = [
+            NewEvent("WORKFLOW_COMPLETED", status, {"status": status, **(payload or {})}),
+            NewEvent("STREAM_END", ""),
+        ]
         if error is not None:
-            events.insert(0, Told("ERROR_OCCURRED", error.message, {"code": error.code}))
+            events.insert(0, NewEvent("ERROR_OCCURRED", error.message, {"code": error.code}))
         changes |= {"status": status, "finished": utc_now(), "error": error, "approval": None}
-        self.streams.tell(task, *events, **changes)
+        self.streams.publish(task, *events, **changes)
         self.streams.end(task)
 
 

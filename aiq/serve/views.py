@@ -24,7 +24,7 @@ def summary_of(task: Task) -> TaskSummary:
     )
 
 
-def of_row(row: SampleRow) -> dict[str, Any]:
+def row_fields(row: SampleRow) -> dict[str, Any]:
     """What a task's view takes from its row."""
     sources = {source.address: source for source in row.sources}
     valid = row.audit.valid_citations if row.audit else ()

@@ -11,7 +11,7 @@ from aiq.analysis.fresheval import SPLITS, FreshEvalTable
 from aiq.analysis.labels import Corrections
 from aiq.analysis.official import OfficialScores, result_file
 from aiq.core.base import grouped
-from aiq.core.text import counted, some
+from aiq.core.text import join_first, plural
 from aiq.site.tables import METRIC_HEADINGS, Sheet, cell, metric_rows, money, number, p_value, percent, star
 from aiq.stats.intervals import Interval
 from aiq.stats.significance import LEVEL
@@ -26,8 +26,8 @@ def official_table(scores: OfficialScores) -> Group:
         counts = f"{scores.reports} tasks, {scores.errors} of them left out because their judging failed"
     else:
         counts = (
-            f"{counted(scores.reports, 'report')}, {scores.without_citations} without citations (left out of the "
-            f"official figures); {counted(scores.errors, 'page')} could not be validated"
+            f"{plural(scores.reports, 'report')}, {scores.without_citations} without citations (left out of the "
+            f"official figures); {plural(scores.errors, 'page')} could not be validated"
         )
     return Group(Text("official figures"), Text(result_file(scores.official)), table, Text(f"\n{counts}"))
 
@@ -47,7 +47,7 @@ def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | Non
     """A comparison as tables and lines. `link`: how a sample of a run is written, by default as its plain id."""
     for run in found.runs:
         failures = "".join(f", {judge} failed on {n}" for judge, n in run.judge_errors.items())
-        said = f"{run.label} = {run.experiment}/{run.run_id}: {counted(run.attempts, 'attempt')}, {run.failed} failed"
+        said = f"{run.label} = {run.experiment}/{run.run_id}: {plural(run.attempts, 'attempt')}, {run.failed} failed"
         yield f"{said}{failures}; {' '.join(run.overrides) or 'no settings'}"
         yield from (f"{run.label}: judge {judge}: {caveat}" for judge, caveat in run.caveats.items())
     for why in found.forced:
@@ -60,7 +60,7 @@ def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | Non
         for moved in pair.moved:
             yield from _moved(moved, found, pair, link or (lambda _, sample: sample))
         yield from _losses(pair)
-    each = f"; p is corrected by Holm's method for {counted(found.family, 'test')} (* p < {LEVEL})"
+    each = f"; p is corrected by Holm's method for {plural(found.family, 'test')} (* p < {LEVEL})"
     yield (
         f"Each interval covers 95 % by itself{each if found.family else ''}. "
         f"With changes in fewer than 6 samples p cannot be below {LEVEL}; these are not tested."
@@ -80,7 +80,7 @@ def _pair_sheets(pair: Pair) -> Iterator[Sheet]:
         if one.slice is None or one.metric not in equal
     ]
     minus, over = f"{pair.second} - {pair.first}", f"{pair.second} / {pair.first}"
-    title = f"{pair.second} against {pair.first}: {counted(pair.samples, 'common sample')}"
+    title = f"{pair.second} against {pair.first}: {plural(pair.samples, 'common sample')}"
     yield Sheet(("metric", pair.first, pair.second, minus, "95 % interval", "p", "n"), rows, title)
     if pair.spend:
         spent = [
@@ -102,7 +102,7 @@ def _sentence(pair: Pair, changes: Sequence[Change], *, spend: bool) -> str:
     between = f" ({_span(found.ci95, plus)})" if found.ci95 else ""
     p = "" if whole.p is None else f", p = {whole.p:.3f}"
     if whole.verdict == "equal":
-        text = f"{pair.second} and {pair.first} score the same on {counted(n, 'sample')}"
+        text = f"{pair.second} and {pair.first} score the same on {plural(n, 'sample')}"
     elif whole.verdict == "cannot tell":
         text = f"the data cannot tell {pair.second} from {pair.first}: {plus(found.mean)}{between}, n = {n}{p}"
     else:
@@ -119,7 +119,7 @@ def _sentence(pair: Pair, changes: Sequence[Change], *, spend: bool) -> str:
     open_ones.sort(key=lambda one: math.inf if one.more is None else one.more)
     if open_ones:
         least = open_ones[0]
-        others = f" and {counted(len(open_ones) - 1, 'other slice')}" if open_ones[1:] else ""
+        others = f" and {plural(len(open_ones) - 1, 'other slice')}" if open_ones[1:] else ""
         where = f"{'='.join(least.slice or ())} (n = {least.difference.n}){others}"
         parts.append(f"on {where} the data cannot tell: there {_remedy(least)}")
     return f"{whole.metric}: {'; '.join(parts)}."
@@ -130,7 +130,7 @@ def _remedy(change: Change) -> str:
         return "how much samples vary is unknown, take more"
     if change.more == 0:
         return f"a difference of {change.effect:.3g} would probably have been found"
-    return f"{counted(change.more, 'more sample')} would resolve {change.effect:.3g}"
+    return f"{plural(change.more, 'more sample')} would resolve {change.effect:.3g}"
 
 
 def _moved(moved: Moved, found: Comparison, pair: Pair, link: Link) -> Iterator[str]:
@@ -138,8 +138,8 @@ def _moved(moved: Moved, found: Comparison, pair: Pair, link: Link) -> Iterator[
     words = ("higher", "lower") if found.judges else ("better", "worse")
     for word, samples in zip(words, (moved.up, moved.down), strict=True):
         if samples:
-            named = some([link(run, sample) for sample in samples])  # --json has all
-            yield f"{moved.metric} is {word} in {counted(len(samples), 'sample')} of {pair.second}: {named}"
+            named = join_first([link(run, sample) for sample in samples])  # --json has all
+            yield f"{moved.metric} is {word} in {plural(len(samples), 'sample')} of {pair.second}: {named}"
 
 
 def _losses(pair: Pair) -> Iterator[str]:
@@ -209,9 +209,9 @@ def corrected_table(found: Corrections) -> Iterator[RenderableType]:
         else:
             said = f"by labels of {', '.join(found.labelled_in)} the judge accepts {percent(one.sensitivity)} of "
             said += f"what is right and rejects {percent(one.specificity)} of what is wrong (Lee et al.)"
-        failed = f"; {counted(one.failed, 'failed sample')} need no label" if one.failed else ""
+        failed = f"; {plural(one.failed, 'failed sample')} need no label" if one.failed else ""
         yield Text(f"{one.metric}: {said}{failed}", style="dim")
     for metric, why in found.left_out.items():
         yield Text(f"no {metric}: {why}", style="yellow")
     if found.unmatched:
-        yield Text(f"{counted(found.unmatched, 'label')} without a judged sample or metric left out", style="yellow")
+        yield Text(f"{plural(found.unmatched, 'label')} without a judged sample or metric left out", style="yellow")

@@ -75,7 +75,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedEntry:
     """An entry of a reference list; `cited` are the ids of its citations, `before` the text above it in its list."""
 
     position: int
@@ -154,7 +154,7 @@ def citations_of(audit: AuditedReport) -> list[Citation]:
     return sorted(result, key=lambda citation: (citation.place.start, citation.place.end))
 
 
-def entries_of(found: ReportAudit) -> Iterator[Listed]:
+def entries_of(found: ReportAudit) -> Iterator[ListedEntry]:
     """The entries of all reference lists in order."""
     cited: dict[int | None, list[str]] = defaultdict(list)
     for number, mark in enumerate(found.marks):
@@ -166,7 +166,7 @@ def entries_of(found: ReportAudit) -> Iterator[Listed]:
         entry = finding.entry
         begin = above.end if above and above.section == entry.section else found.report.lists[entry.section].start
         before = found.report.text[begin : entry.start].strip("#*_>=-|:： \t\r\n")
-        yield Listed(position, finding, tuple(cited[position]), before)
+        yield ListedEntry(position, finding, tuple(cited[position]), before)
         above = entry
 
 
@@ -175,7 +175,7 @@ def annotated_report(
     citations: Iterable[Citation],
     before: Callable[[Citation], str],
     after: Callable[[Citation], str],
-    entry_list: Callable[[Sequence[Listed]], str],
+    entry_list: Callable[[Sequence[ListedEntry]], str],
     uncited: str,
 ) -> str:
     """The report as safe HTML, with the given HTML around its citations, instead of its reference lists, and at the end

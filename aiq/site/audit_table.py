@@ -7,7 +7,7 @@ from rich.text import Text
 
 from aiq.citations.files import AuditedReport, AuditRecord, total
 from aiq.citations.metrics import EXACT_RATE, KEPT, REMOVED, VALID_RATE
-from aiq.core.text import counted, printable
+from aiq.core.text import plural, printable
 from aiq.site.tables import Sheet, cell, show
 
 Row = tuple[str, ...]
@@ -34,7 +34,7 @@ def print_audits(lines: Sequence[AuditedReport]) -> None:
     together = [sum(column) for column in zip(*counts, strict=True)]
     rows.append(("bold", "all", *_figures(together, total(lines))))
     unclean = sum(not line.record.clean for line in lines)
-    show(Sheet(headings, _styled(rows)), f"\n{counted(len(lines), 'report')}, {unclean} with something to remove")
+    show(Sheet(headings, _styled(rows)), f"\n{plural(len(lines), 'report')}, {unclean} with something to remove")
 
 
 def _figures(counts: Sequence[int], metrics: Mapping[str, float | None]) -> list[str]:
@@ -69,12 +69,12 @@ def _rows(record: AuditRecord) -> Iterator[Row]:
 def _totals(record: AuditRecord) -> Iterator[str]:
     outcomes: Counter[str] = Counter(entry.outcome or "not checked" for entry in record.entries)
     parts = [f"{outcomes[name]} {name}" for name in (*_STYLES, "not checked") if outcomes[name]]
-    yield counted(len(record.entries), "entry", "entries") + (f": {', '.join(parts)}" if parts else "")
+    yield plural(len(record.entries), "entry", "entries") + (f": {', '.join(parts)}" if parts else "")
     marks = len({(row.start, row.end) for row in record.citations})
     yield (
-        f"{counted(marks, 'citation')} in the text, {counted(len(record.dangling), 'number')} dangling, "
-        f"{counted(len(record.unused), 'entry', 'entries')} never cited, "
-        f"{counted(len(record.uncited_paragraphs), 'paragraph')} without citation"
+        f"{plural(marks, 'citation')} in the text, {plural(len(record.dangling), 'number')} dangling, "
+        f"{plural(len(record.unused), 'entry', 'entries')} never cited, "
+        f"{plural(len(record.uncited_paragraphs), 'paragraph')} without citation"
     )
     rates = {name: value for name, value in record.metrics.items() if isinstance(value, float)}
     if rates:

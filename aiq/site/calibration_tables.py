@@ -6,7 +6,7 @@ from itertools import groupby
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from aiq.analysis.calibration_claims import FEWEST_TASKS
+from aiq.analysis.calibration_claims import MIN_TASKS
 from aiq.analysis.reliability import (
     BY_CHANCE,
     CONTROLS,
@@ -18,7 +18,7 @@ from aiq.analysis.reliability import (
     MetricReliability,
     PerturbationFigures,
 )
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.site.tables import OFFLINE_NOTE, Sheet, interval, number, percent
 
 _VERDICTS = ("noticed", "cannot tell", "blind spot")
@@ -51,14 +51,14 @@ def calibration_tables(calibration: Calibration) -> Group:
 
 def _remarks(calibration: Calibration, shown: Sequence[MetricReliability]) -> Iterator[Text]:
     if calibration.unmatched_labels:
-        yield Text(f"{counted(calibration.unmatched_labels, 'label')} without a scored sample", style="yellow")
+        yield Text(f"{plural(calibration.unmatched_labels, 'label')} without a scored sample", style="yellow")
     silent = [one for one in shown if one.noise is None]
     if not all(one.once_per_run for one in silent):
         yield Text(_ONCE, style="yellow")
     if copied := dict.fromkeys(f"{one.metric.partition('.')[0]}.*" for one in silent if one.once_per_run):
         yield Text(f"{', '.join(copied)}: {_ONCE_A_RUN}", style="dim")
-    if any(one.tasks < FEWEST_TASKS for one in shown):
-        yield Text(f"With fewer than {FEWEST_TASKS} tasks nothing can be shown to be noticed.", style="yellow")
+    if any(one.tasks < MIN_TASKS for one in shown):
+        yield Text(f"With fewer than {MIN_TASKS} tasks nothing can be shown to be noticed.", style="yellow")
     if calibration.offline:
         yield Text(OFFLINE_NOTE.replace("an agent", "a judge of yours"), style="yellow")
 
@@ -84,7 +84,7 @@ def _reliability(metrics: Sequence[MetricReliability]) -> Sheet:
         for name, one in zip(_names(metrics), metrics, strict=True)
     ]
     tasks, reports = max(one.tasks for one in metrics), max(one.reports for one in metrics)
-    of = f"{counted(reports, 'report')} of {counted(tasks, 'task')}"
+    of = f"{plural(reports, 'report')} of {plural(tasks, 'task')}"
     return Sheet(headings, rows, f"how far to trust the judges, by {of}")
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from math import isinf
 from typing import TYPE_CHECKING, Final
 
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.usage import Quantity
-from aiq.experiment.forecast import QUANTITIES, Bounds, Earlier, Likely, Totals, at_most, earlier_run, summed
+from aiq.experiment.forecast import QUANTITIES, Bounds, EarlierRun, Prediction, Totals, at_most, earlier_run, sum_known
 from aiq.site.tables import Sheet, money, show
 
 if TYPE_CHECKING:
@@ -37,20 +37,20 @@ def print_sweep(plans: "Mapping[str, RunPlan]", points: int, like: str | None) -
     earlier = earlier_run(first, like)
     most = {name: at_most(plan)["run"] for name, plan in plans.items()}
     likely = {name: earlier.expected(plan)["run"] for name, plan in plans.items()} if earlier else {}
-    whole = f"{counted(points, 'run')} in all"
-    most[whole] = {name: _times(summed(of[name] for of in most.values()), share) for name in QUANTITIES}
+    whole = f"{plural(points, 'run')} in all"
+    most[whole] = {name: _times(sum_known(of[name] for of in most.values()), share) for name in QUANTITIES}
     if likely:
         likely[whole] = {name: _together([of[name] for of in likely.values()], share) for name in QUANTITIES}
     _print(f"a sweep of {_title(first)}", most, likely, earlier)
 
 
 def _title(plan: "RunPlan") -> str:
-    samples, epochs = counted(len(plan.dataset.samples), "sample"), counted(plan.settings.epochs, "epoch")
+    samples, epochs = plural(len(plan.dataset.samples), "sample"), plural(plan.settings.epochs, "epoch")
     judges = ", ".join(judge.spec.name for judge in plan.judges) or "none"
     return f"{plan.settings.name}: {samples} x {epochs}, judges: {judges}; nothing is run"
 
 
-def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals], earlier: Earlier | None) -> None:
+def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals], earlier: EarlierRun | None) -> None:
     rows = [
         ("at most", name, *(_bound(quantity, of[quantity]) for quantity in QUANTITIES)) for name, of in most.items()
     ]
@@ -59,7 +59,7 @@ def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals],
         rows.append(("expected", name, *cells))
     told = "there is no earlier run to estimate from: name one with --like RUN"
     if earlier is not None:
-        made = f"{counted(earlier.attempts, 'attempt')} of {earlier.folder.path}"
+        made = f"{plural(earlier.attempts, 'attempt')} of {earlier.folder.path}"
         told = f"expected from {made}; 95 % prediction intervals"
     show(Sheet(("", "", *HEADINGS.values()), rows, title, left=2), CHECKED_BEFORE, told)
 
@@ -68,13 +68,13 @@ def _times(amount: float | None, share: float) -> float | None:
     return None if amount is None else share * amount
 
 
-def _together(totals: Sequence[Likely | None], share: float) -> Likely | None:
+def _together(totals: Sequence[Prediction | None], share: float) -> Prediction | None:
     """The sum of forecasts from one earlier run; interval ends are added, as their errors go the same way."""
     if None in totals:
         return None
-    parts = [summed(part) for part in zip(*(total for total in totals if total is not None), strict=True)]
+    parts = [sum_known(part) for part in zip(*(total for total in totals if total is not None), strict=True)]
     mean, low, high = (_times(part, share) for part in parts)
-    return Likely(mean or 0.0, low, high)
+    return Prediction(mean or 0.0, low, high)
 
 
 def _bound(name: Quantity, amount: float | None) -> str:
@@ -83,7 +83,7 @@ def _bound(name: Quantity, amount: float | None) -> str:
     return "unbounded" if isinf(amount) else _amount(name, amount)
 
 
-def _likely(name: Quantity, total: Likely | None) -> str:
+def _likely(name: Quantity, total: Prediction | None) -> str:
     if total is None:
         return _bound(name, None)
     if total.low is None or total.high is None:

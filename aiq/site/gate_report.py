@@ -6,7 +6,7 @@ from xml.etree import ElementTree as Xml
 
 from aiq.analysis.gate import GateResult, LimitGate, MetricGate, Standing
 from aiq.core.base import grouped
-from aiq.core.text import counted, some
+from aiq.core.text import join_first, plural
 from aiq.site.analysis_tables import plus, spent_cell
 from aiq.site.tables import Sheet, number
 
@@ -14,7 +14,7 @@ from aiq.site.tables import Sheet, number
 def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     """Causes first, then what got worse and in which samples, then what is undecided."""
     of = {standing: [one for one in found.metrics if one.standing == standing] for standing in get_args(Standing)}
-    untold = f"; {counted(len(of['cannot tell']), 'metric')} inconclusive" if of["cannot tell"] else ""
+    untold = f"; {plural(len(of['cannot tell']), 'metric')} inconclusive" if of["cannot tell"] else ""
     yield f"gate {'passed' if found.passed else 'FAILED'}{untold}: {found.run} against {found.baseline}"
     yield from (f"cause: {why}" for why in found.causes)
     yield from (f"changed since the baseline: {what}" for what in found.changed)
@@ -38,7 +38,7 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
         if names := [one.metric for one in of[standing]]:
             yield f"{words}: {', '.join(names)}"
     for lost, names in grouped((one.lost, one.metric) for one in found.metrics if one.lost).items():
-        yield f"{', '.join(names)}: {counted(lost, 'sample has', 'samples have')} a score only in the baseline"
+        yield f"{', '.join(names)}: {plural(lost, 'sample has', 'samples have')} a score only in the baseline"
     if not found.metrics and not found.causes:
         yield "no metric is compared with the baseline: it has no score, or none counts (gate.margin, gate.margins)"
     if kept := [limit.name for limit in found.limits if not limit.broken]:
@@ -65,7 +65,7 @@ def _more(one: MetricGate) -> str:
 
 
 def _samples(name: str, samples: Sequence[str]) -> str:
-    return f"{name} is worse in {counted(len(samples), 'sample')}: {some(samples)}"
+    return f"{name} is worse in {plural(len(samples), 'sample')}: {join_first(samples)}"
 
 
 def junit(found: GateResult) -> str:
@@ -97,7 +97,7 @@ def _of_metric(one: MetricGate, found: GateResult) -> tuple[str, str, bool]:
     if one.standing == "worse":
         return one.metric, f"{said}; {_samples(one.metric, tuple(one.samples))}", False
     if one.standing == "cannot tell":
-        more = f"; {counted(one.more, 'more sample')} would tell" if one.more else ""
+        more = f"; {plural(one.more, 'more sample')} would tell" if one.more else ""
         return one.metric, f"cannot tell: {said}{more}", found.settings.inconclusive == "pass"
     return one.metric, "", False
 

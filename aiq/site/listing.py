@@ -7,7 +7,7 @@ from rich.text import Text
 
 from aiq.core.samples import SampleKey
 from aiq.runs.folder import natural
-from aiq.runs.listing import Listed
+from aiq.runs.listing import ListedRun
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.tables import Sheet, dollars, interval, number, score_value
@@ -16,13 +16,13 @@ _LONGEST = 120  # characters of a report in a list
 _STYLES = {"running": "cyan", "failed": "red", "interrupted": "yellow", "cut off": "yellow", "limit": "yellow"}
 
 
-def runs_sheet(runs: Iterable[Listed]) -> Sheet:
+def runs_sheet(runs: Iterable[ListedRun]) -> Sheet:
     """The columns people look for first come first, because only those fit in 80 columns."""
     headings = ("run", "experiment", "status", "score", "metric", "cost", "when (UTC)", "agent", "model", "dataset")
     return Sheet(headings, [_row(one) for one in runs], left=len(headings))
 
 
-def _row(one: Listed) -> tuple[object, ...]:
+def _row(one: ListedRun) -> tuple[object, ...]:
     status = Text(f"sweep, {one.status}" if one.kind == "sweep" else one.status, _STYLES.get(one.status, ""))
     between = f" ({interval(one.score)})" if one.score and one.score.ci95 else ""
     score = f"{number(one.score.mean)}{between}" if one.score else None

@@ -12,7 +12,7 @@ from aiq.core.errors import UserError
 from aiq.core.run_settings import CitationSettings
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow
-from aiq.site.audit_page import EXPLAINED, Citation, Listed, annotated_report, cause, citations_of, explanation
+from aiq.site.audit_page import EXPLAINED, Citation, ListedEntry, annotated_report, cause, citations_of, explanation
 from aiq.site.markdown import Json, render
 
 _AROUND: Final = 240
@@ -20,7 +20,7 @@ _AROUND: Final = 240
 _ALIGNED: Final = re.compile(r' style="text-align:(\w+)"')
 
 
-def safe(text: str) -> str:
+def safe_html(text: str) -> str:
     """Markdown as HTML without inline styles, which the site's policy forbids."""
     return _aligned(render(text))
 
@@ -34,11 +34,11 @@ def marked_report(row: SampleRow, places: Mapping[str, int], manifest: Manifest)
     text = row.raw_report or row.report
     if text is None:
         return {"report": None, "delivered": None, "cited": []}
-    delivered = safe(row.report) if row.report is not None and row.report != text else None
+    delivered = safe_html(row.report) if row.report is not None and row.report != text else None
     try:
         settings = manifest.section("citations", CitationSettings)
     except UserError:  # a run of another version, whose settings are no longer known
-        return {"report": safe(text), "delivered": delivered, "cited": []}
+        return {"report": safe_html(text), "delivered": delivered, "cited": []}
     audit = audited(AuditCase(text, row.known_sources, settings, row.sample_id, row.epoch))
     cited = citations_of(audit)
     numbers = {citation.id: number for number, citation in enumerate(cited)}
@@ -47,7 +47,7 @@ def marked_report(row: SampleRow, places: Mapping[str, int], manifest: Manifest)
         gone = " gone" if one.removed else ""
         return f'<a class="cite {one.outcome or "unchecked"}{gone}" href="#c{numbers[one.id]}">'
 
-    def entry_list(entries: Sequence[Listed]) -> str:
+    def entry_list(entries: Sequence[ListedEntry]) -> str:
         return f'<div class="entries">{"".join(part for entry in entries for part in _entry(entry, numbers))}</div>'
 
     uncited = '<span class="uncited">uncited</span>'
@@ -58,7 +58,7 @@ def marked_report(row: SampleRow, places: Mapping[str, int], manifest: Manifest)
     }
 
 
-def _entry(entry: Listed, numbers: Mapping[str, int]) -> Iterator[str]:
+def _entry(entry: ListedEntry, numbers: Mapping[str, int]) -> Iterator[str]:
     """An entry of a reference list, and the heading above it."""
     found = entry.found
     if entry.before:

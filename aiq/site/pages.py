@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from aiq import __version__
 from aiq.analysis.reliability import reliabilities
-from aiq.core.garbage import OF_A_RUN, collected_after
+from aiq.core.garbage import RUN_THRESHOLD, collected_after
 from aiq.core.seeds import derive
 from aiq.datasets import Samples
 from aiq.runs.events import EventReader
@@ -116,7 +116,7 @@ def replace(path: Path, text: Iterable[str]) -> None:
         raise unwritable(path, error) from None
 
 
-@collected_after(OF_A_RUN)
+@collected_after(RUN_THRESHOLD)
 def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     """Write the page of a run and its line in the index. Returns the page's path.
 
@@ -132,11 +132,11 @@ def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
     reliability, _ = reliabilities(folder, summary.metrics)
     plots = dict(run_plots(summary, table, records.headline(manifest, summary)))
     replace(site / "plots.js", (data_line({"name": name, **plot.record}) for name, plot in plots.items()))
-    shown = records.of_summary(manifest, summary, reliability, gold)
-    replace(site / "summary.js", table.beside({"format": FORMAT, **shown, "plots": [*plots]}))
+    shown = records.summary_record(manifest, summary, reliability, gold)
+    replace(site / "summary.js", table.with_columns({"format": FORMAT, **shown, "plots": [*plots]}))
     path = place(folder.path)
     write_page(folder.page_path, "run", f"{manifest.experiment} {folder.run_id}", path)
-    update_index(folder.results, {path: {"stamp": state, **records.of_run(manifest, summary)}})
+    update_index(folder.results, {path: {"stamp": state, **records.run_record(manifest, summary)}})
     return folder.page_path
 
 
@@ -192,7 +192,7 @@ def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples, table:
     texts, lines = Chunks(folder.path / SITE, "samples"), Chunks(folder.path / SITE, "events")
     with closing(EventReader(folder)) as events:
         for row, found in attempts_in_order(folder, manifest, known.ids):
-            shown = records.of_sample(row, found, known.get(row.sample_id), manifest)
+            shown = records.sample_record(row, found, known.get(row.sample_id), manifest)
             agent, judges = (timeline(events.read(row.key, row.attempt, account)) for account in ("agent", "judge"))
             shown["writer"] = writer_of(row.raw_report or row.report or "", agent)
             calls = agent.pop("calls")
@@ -201,7 +201,7 @@ def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples, table:
                 source["event"] = calls.get(source.pop("call"))
             texts_at = texts.add(shown)
             events_at = lines.add({"id": row.sample_id, "epoch": row.epoch, "agent": agent, "judge": judges})
-            table.add({**records.of_attempt(row, found), "texts": texts_at, "events": events_at})
+            table.add({**records.attempt_record(row, found), "texts": texts_at, "events": events_at})
     texts.close()
     lines.close()
 
@@ -225,7 +225,7 @@ class Table:
         self._file.seek(0)
         return map(json.loads, self._file)
 
-    def beside(self, record: Json) -> Iterator[str]:
+    def with_columns(self, record: Json) -> Iterator[str]:
         """The data line, in parts, of a record with the table added column by column, as `columns`."""
         yield data_line(record).removesuffix("}" + _END) + ',"columns":'
         yield from self._object(self._columns)

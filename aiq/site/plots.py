@@ -62,14 +62,14 @@ class Plot:
     hint: str = ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The plot in words, for those who cannot see it."""
         return f"{self.title}. " + "; ".join(f"{one['name']}: {one['told']} ({one['between']})" for one in self.values)
 
     @property
     def record(self) -> Json:
         """The record that a page's scripts expect."""
-        texts = {"title": self.title, "hint": self.hint, "told": self.told}
+        texts = {"title": self.title, "hint": self.hint, "told": self.description}
         return texts | {"spec": self.spec, "columns": self.columns, "values": self.values}
 
 
@@ -110,7 +110,7 @@ def ladder(title: str, rungs: Sequence[Dot]) -> Plot:
         bar("x", x, "low", "high", y=row),
         bar("x", x, "left", "right", y=row, color=_colour(values))
         | {"mark": {"type": "rule", "strokeWidth": 9, "opacity": 0.45}},
-        {"mark": _POINT, "encoding": {"x": x, "y": row, **_looks(values), "tooltip": tips(columns)}},
+        {"mark": _POINT, "encoding": {"x": x, "y": row, **_looks(values), "tooltip": tooltips(columns)}},
     ]
     return plot_of(title, values, layers, 40 + 42 * len(rungs), columns, _LADDER)
 
@@ -138,7 +138,7 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
         {"mark": dashed, "encoding": {"x": x, "y": y}} | joined,
         bar("y", y, "low", "high", 0.35, x=x),
         bar("x", x, "left", "right", 0.35, y=y),
-        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values, legend=True), "tooltip": tips(columns)}},
+        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values, legend=True), "tooltip": tooltips(columns)}},
         {"data": {"values": named}, "mark": number_of, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
     ]
     return plot_of(title, values, layers, 340, columns, _FRONT)
@@ -167,7 +167,7 @@ def curve(
         *_threshold(threshold),
         {"mark": {"type": "line", "color": "var(--soft)", "opacity": 0.6}, "encoding": {"x": x, "y": y}},
         bar("y", y, "low", "high", x=x),
-        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values), "tooltip": tips(_MEAN)}},
+        {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values), "tooltip": tooltips(_MEAN)}},
     ]
     return plot_of(title, values, layers, 220)
 
@@ -180,7 +180,7 @@ def heat_map(title: str, axes: tuple[str, str], cells: Mapping[tuple[str, str], 
     x = ordinal("x", axes[0], [across for across, _ in cells], orient="top", domain=False, ticks=False)
     row = ordinal("row", axes[1], [down for _, down in cells], domain=False, ticks=False)
     shade = quantity("mean", None) | {"legend": None, "scale": {"zero": False, "range": [0.06, 0.5]}}
-    place = {"x": x, "y": row, "tooltip": tips(_MEAN)}
+    place = {"x": x, "y": row, "tooltip": tooltips(_MEAN)}
     marked = [value for value in values if value["role"] != "other"]
     cell = {"type": "rect", "color": "var(--accent)", "cornerRadius": 4}
     layers = [
@@ -279,5 +279,5 @@ def _looks(values: Sequence[Json], legend: bool = False) -> Json:
     return {"color": colour, "shape": colour | {"scale": shapes}, "size": size}
 
 
-def tips(columns: Mapping[str, str]) -> list[Json]:
+def tooltips(columns: Mapping[str, str]) -> list[Json]:
     return [{"field": field, "title": heading} for field, heading in columns.items()]

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from aiq.analysis.power import EPOCHS, Plan, Planning, Prospect
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.site.tables import Sheet, cell
 from aiq.stats.power import POWER
 from aiq.stats.significance import LEVEL
@@ -22,7 +22,7 @@ def power_text(found: Planning, effect: float) -> Iterator[RenderableType]:
     """For a terminal. `effect`: the share that the user asked for."""
     if found.plans:
         yield from _tables(found, f"for {effect:g}")
-        test = f"one test at {LEVEL}" if found.family == 1 else f"Holm's correction of {counted(found.family, 'test')}"
+        test = f"one test at {LEVEL}" if found.family == 1 else f"Holm's correction of {plural(found.family, 'test')}"
         yield Text(
             f"A difference counts as resolved if {POWER:.0%} of comparisons would find it, with {test}. "
             f"For {effect:g}: as a share of the metric's range, or else of its mean."

@@ -14,7 +14,7 @@ from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.runs.summary import RouteSummary, Summary
 from aiq.runs.sweeps import Sweep
 from aiq.site.markdown import Json
-from aiq.site.marked_report import marked_report, safe
+from aiq.site.marked_report import marked_report, safe_html
 from aiq.site.tables import (
     LEFT_OUT_HEADINGS,
     NOISE_HEADINGS,
@@ -45,7 +45,7 @@ _AS_IT_IS: Final = {
 """Fields of a row that a sample's page takes unchanged."""
 
 
-def of_run(manifest: Manifest, summary: Summary) -> Json:
+def run_record(manifest: Manifest, summary: Summary) -> Json:
     """The line of a run in the index."""
     return {
         "kind": "run",
@@ -70,7 +70,7 @@ def of_run(manifest: Manifest, summary: Summary) -> Json:
     }
 
 
-def of_sweep(sweep: Sweep) -> Json:
+def sweep_record(sweep: Sweep) -> Json:
     """The line of a sweep in the index."""
     found = sweep.recommendation
     chosen = next((point for point in sweep.points if found and point.number == found.point), None)
@@ -84,9 +84,9 @@ def of_sweep(sweep: Sweep) -> Json:
     }
 
 
-def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, str], gold: str | None) -> Json:
+def summary_record(manifest: Manifest, summary: Summary, reliability: Mapping[str, str], gold: str | None) -> Json:
     """Everything about a run except its samples. `gold`: why no accepted answers can be shown, if so."""
-    other, run = summary.agent_failures, of_run(manifest, summary)
+    other, run = summary.agent_failures, run_record(manifest, summary)
     for one in run["metrics"]:
         one["reliability"] = reliability.get(one["name"])
         excluded = other.metrics.get(one["name"]) if other.failed else None
@@ -134,7 +134,7 @@ def of_summary(manifest: Manifest, summary: Summary, reliability: Mapping[str, s
     }
 
 
-def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
+def attempt_record(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
     """An attempt's row in the table of samples: a value for each column."""
     scores, question = list(scores), " ".join(row.question.split())
     failing = sorted({score.judge for score in scores if score.status == "error"})
@@ -155,7 +155,7 @@ def of_attempt(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
     }
 
 
-def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None, manifest: Manifest) -> Json:
+def sample_record(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None, manifest: Manifest) -> Json:
     """The page of an attempt, except its timeline."""
     sources = [source for source in row.sources if source.kind == "retrieved"]
     places = {source.address: place for place, source in enumerate(sources)}
@@ -165,7 +165,7 @@ def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None,
         "seconds": row.timing.seconds,
         "spent": spend_line(row.spent),
         "error": str(row.error) if row.error else None,
-        "turns": [[turn.question, safe(turn.report), turn.route] for turn in row.turns],
+        "turns": [[turn.question, safe_html(turn.report), turn.route] for turn in row.turns],
         **marked_report(row, places, manifest),
         "sources": [
             {
@@ -181,11 +181,11 @@ def of_sample(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | None,
         ],
         "gold": sample and _gold(sample, row),
         "scores": [_score(score) for score in scores],
-        "again": again(manifest, row.sample_id),
+        "again": rerun_command(manifest, row.sample_id),
     }
 
 
-def again(manifest: Manifest, sample: str) -> str:
+def rerun_command(manifest: Manifest, sample: str) -> str:
     """The command that runs this sample again with the settings of the run."""
     typed = manifest.rescored.overrides if manifest.rescored else manifest.overrides
     name = sample if _PLAIN_ID.fullmatch(sample) else "'" + sample.replace("\\", "\\\\").replace("'", "\\'") + "'"
@@ -231,7 +231,7 @@ def _all_failed(summary: Summary) -> bool:
 
 
 def _agent(manifest: Manifest) -> str:
-    return manifest.options.get("agent") or str(manifest.part("agent").get("target", "")).rpartition(":")[2]
+    return manifest.options.get("agent") or str(manifest.raw_section("agent").get("target", "")).rpartition(":")[2]
 
 
 def _score(score: ScoreRow) -> Json:
@@ -257,7 +257,7 @@ def _gold(sample: Sample, row: SampleRow) -> Json:
     truth = sample.truth
     return {
         "answers": list(sample.answers),
-        "reference": safe(sample.reference) if sample.reference else None,
+        "reference": safe_html(sample.reference) if sample.reference else None,
         "criteria": criteria,
         "facts": [[fact.id, " / ".join(fact.forms)] for fact in truth.facts] if truth else [],
         "other": sample.question.text != row.question,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from aiq.runs.summary import Summary
 from aiq.site.markdown import Json
-from aiq.site.plots import Dot, Plot, bar, ordinal, plot_of, quantity, readable, tips, value_of
+from aiq.site.plots import Dot, Plot, bar, ordinal, plot_of, quantity, readable, tooltips, value_of
 from aiq.stats.estimates import Estimate
 
 Rows = Iterable[Mapping[str, Any]]
@@ -64,7 +64,7 @@ def forest(title: str, estimates: Mapping[str, Estimate], ends: tuple[float, flo
     layers = [
         bar("x", x, "low", "high", y=row)
         | {"mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 3, "opacity": 0.4}},
-        {"mark": point, "encoding": {"x": x, "y": row, "tooltip": tips(columns)}},
+        {"mark": point, "encoding": {"x": x, "y": row, "tooltip": tooltips(columns)}},
     ]
     return plot_of(title, values, layers, 40 + 30 * len(values), columns)
 
@@ -97,7 +97,9 @@ def histogram(title: str, counts: Mapping[float, int]) -> Plot:
     axis = {"labelExpr": f"{[value['row'] for value in values]}[datum.value]", "labelAngle": 0, "labelOverlap": True}
     x = {"field": "place", "type": "ordinal", "title": None, "axis": axis | {"ticks": False}}
     y = {"field": "count", "type": "quantitative", "title": None, "axis": {"tickMinStep": 1, "tickCount": 4}}
-    return plot_of(title, values, [{"mark": _BAR, "encoding": {"x": x, "y": y, "tooltip": tips(_COUNT)}}], 150, _COUNT)
+    return plot_of(
+        title, values, [{"mark": _BAR, "encoding": {"x": x, "y": y, "tooltip": tooltips(_COUNT)}}], 150, _COUNT
+    )
 
 
 def _end(value: float) -> str:
@@ -121,7 +123,7 @@ def spend(title: str, unit: str, roles: Mapping[str, float]) -> Plot:
     columns = {"name": "role", "told": unit, "between": "share"}
     row = ordinal("row", None, [role for role, _ in ordered], domain=False, ticks=False, labelPadding=8)
     x = {"field": "amount", "type": "quantitative", "title": None}
-    layer = {"mark": _BAR, "encoding": {"x": x, "y": row, "tooltip": tips(columns)}}
+    layer = {"mark": _BAR, "encoding": {"x": x, "y": row, "tooltip": tooltips(columns)}}
     return plot_of(title, values, [layer], 40 + 26 * len(values), columns)
 
 

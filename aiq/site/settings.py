@@ -19,7 +19,7 @@ Line = tuple[str, str]
 """A line of YAML and the comment on it, perhaps empty."""
 
 
-def explained(settings: RunSettings) -> str:
+def annotated_yaml(settings: RunSettings) -> str:
     """The config of these settings as YAML, the meaning of each setting as a comment beside it."""
     out = []
     lines = _lines(settings.model_dump(mode="json"), RunSettings, settings, "")

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiq import __version__
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.core.usage import SpendName
 from aiq.runs.sweeps import Axis, Point, Sweep, SweepFolder
 from aiq.site.markdown import environment
 from aiq.site.pages import SITE, data_line, place, replace, stamp, update_index
 from aiq.site.plots import Dot, Line, Plot, Role, curve, heat_map, ladder, readable, trade_off
-from aiq.site.records import of_sweep
+from aiq.site.records import sweep_record
 from aiq.site.sweep_tables import recommendation_lines, sweep_notes
 from aiq.site.tables import interval, p_value, star
 from aiq.stats.estimates import Estimate
@@ -60,7 +60,7 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     replace(folder.path / SITE / "plots.js", specs)
     replace(folder.page_path, page)
     results = folder.path.absolute().parent.parent
-    update_index(results, {place(folder.path): {"stamp": stamp(folder.path), **of_sweep(sweep)}})
+    update_index(results, {place(folder.path): {"stamp": stamp(folder.path), **sweep_record(sweep)}})
     return folder.page_path
 
 
@@ -148,7 +148,7 @@ class _Shown:
         for title, of in self._numbers():
             dots = [self._dot(point, axis, of[point.number]) for point in points if point.number in of]
             own = title == self.sweep.metric
-            yield curve(title, self.sweep.short(axis.name), dots, Line(line.at) if own and line else None)
+            yield curve(title, self.sweep.short_name(axis.name), dots, Line(line.at) if own and line else None)
 
     def _dot(self, point: Point, axis: Axis, estimate: Estimate) -> Dot:
         return Dot(self.name(point), point.axes[axis.name], estimate, self.role(point))
@@ -161,7 +161,7 @@ class _Shown:
                 for point in points
                 if point.number in of
             }
-            yield heat_map(title, (self.sweep.short(across.name), self.sweep.short(down.name)), cells)
+            yield heat_map(title, (self.sweep.short_name(across.name), self.sweep.short_name(down.name)), cells)
 
     def _slices(self, metric: str, along: Axis, each: Axis) -> Iterator[Plot]:
         within, line = _within([point.metrics[metric] for point in self.points]), self._line()
@@ -169,15 +169,15 @@ class _Shown:
             points = [point for point in _in_order(self.points, along) if point.axes[each.name] == value]
             dots = [self._dot(point, along, point.metrics[metric]) for point in points]
             if dots:
-                title = f"{metric}, {self.sweep.short(each.name)}={value}"
-                yield curve(title, self.sweep.short(along.name), dots, line and Line(line.at), within)
+                title = f"{metric}, {self.sweep.short_name(each.name)}={value}"
+                yield curve(title, self.sweep.short_name(along.name), dots, line and Line(line.at), within)
 
     def _main_effects(self, metric: str) -> Iterator[Plot]:
         effects = [effect for effect in self.sweep.main_effects if effect.metric == metric]
         within = _within([effect.estimate for effect in effects])
         for axis in self.sweep.axes:
             found = {effect.value: effect.estimate for effect in effects if effect.axis == axis.name}
-            short = self.sweep.short(axis.name)
+            short = self.sweep.short_name(axis.name)
             dots = [Dot(f"{short}={value}", value, found[value]) for value in axis.values if value in found]
             if dots:
                 yield curve(f"{metric} by {short}", short, dots, within=within)
@@ -200,4 +200,4 @@ def _between(found: Estimate) -> str:
 
 def _unfinished(sweep: Sweep) -> Iterator[str]:
     if left := sweep.unfinished:
-        yield f"{counted(left, 'point')} of {len(sweep.points)} not finished"
+        yield f"{plural(left, 'point')} of {len(sweep.points)} not finished"

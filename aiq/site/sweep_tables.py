@@ -9,7 +9,7 @@ from rich.text import Text
 
 from aiq.analysis.sweeps import SPEND_WORDS
 from aiq.core.base import grouped
-from aiq.core.text import counted
+from aiq.core.text import plural
 from aiq.runs.sweeps import Axis, Point, PointDifference, Sweep, SweepFolder
 from aiq.site.tables import Sheet, cell, interval, money, notes_of, number, p_value, show, star
 from aiq.stats.estimates import Estimate
@@ -21,8 +21,8 @@ _SPEND_HEADINGS: Final = ("calls", "tokens", "seconds", "cost")
 
 def print_begin(sweep: Sweep) -> None:
     """Before the first point: what varies, and what this number of samples should resolve."""
-    points, samples = counted(len(sweep.points), "point"), counted(sweep.samples, "sample")
-    rows = [(sweep.short(axis.name), _all_values(axis)) for axis in sweep.axes]
+    points, samples = plural(len(sweep.points), "point"), plural(sweep.samples, "sample")
+    rows = [(sweep.short_name(axis.name), _all_values(axis)) for axis in sweep.axes]
     title = Text(f"sweep {sweep.experiment}/{sweep.sweep_id}: {points} of {samples}")
     show(title, Sheet(("axis", "values"), rows, left=2), *map(Text, _resolves(sweep, "should")))
 
@@ -50,10 +50,10 @@ def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
     """What this number of samples resolves; `verb`: they can, or should."""
     found = ", ".join(f"{name} {least:.3g}" for name, least in sweep.resolves.items())
     if found:
-        yield f"{counted(sweep.samples, 'sample')} {verb} resolve differences between points of: {found}"
+        yield f"{plural(sweep.samples, 'sample')} {verb} resolve differences between points of: {found}"
         yield "(found in 8 of 10 sweeps, corrected for all pairs of points)"
     else:
-        yield f"what {counted(sweep.samples, 'sample')} can resolve is unknown until there are numbers"
+        yield f"what {plural(sweep.samples, 'sample')} can resolve is unknown until there are numbers"
 
 
 def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
@@ -65,7 +65,7 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
         axes = {axis.name: axis for axis in sweep.axes}
         rows = [
             (
-                sweep.short(one.axis),
+                sweep.short_name(one.axis),
                 _value(axes[one.axis], one.value),
                 *(one.estimate.mean, interval(one.estimate), one.estimate.n),
             )
@@ -112,8 +112,8 @@ def recommendation_lines(sweep: Sweep) -> Iterator[str]:
         shares = sorted(others.items(), key=lambda item: (-item[1], item[0]))
         yield "others: " + "; ".join(f"{share:.1%} point {n} ({sweep.label(by_number[n])})" for n, share in shares[:3])
     rest = sweep.samples - found.n
-    lost = f"; {counted(rest, 'sample')} that not all of them have scored left out" if rest else ""
-    yield f"over {counted(found.n, 'sample')} that all points have scored{lost}"
+    lost = f"; {plural(rest, 'sample')} that not all of them have scored left out" if rest else ""
+    yield f"over {plural(found.n, 'sample')} that all points have scored{lost}"
 
 
 def _points(sweep: Sweep) -> Sheet:
@@ -121,7 +121,7 @@ def _points(sweep: Sweep) -> Sheet:
     names = dict.fromkeys(name for point in points for name in point.metrics)
     best = {one.point: one for one in sweep.differences if one.kind == "best"}
     columns: dict[str, Sequence[str]] = {"point": [str(point.number) for point in points]}
-    columns |= {sweep.short(axis.name): [_value(axis, p.axes[axis.name]) for p in points] for axis in sweep.axes}
+    columns |= {sweep.short_name(axis.name): [_value(axis, p.axes[axis.name]) for p in points] for axis in sweep.axes}
     left = len(columns)
     for name in sorted(names, key=lambda name: name != sweep.metric):
         columns[name] = [_metric(point.metrics.get(name)) for point in points]
@@ -160,9 +160,9 @@ def _status(point: Point) -> str:
 def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
     """Neighbours on an axis: those between which the sweep's metric changed, and significant changes in others."""
     neighbours = [one for one in sweep.differences if one.kind == "neighbour"]
-    equal = sum(one.metric == metric and one.difference.none for one in neighbours)
+    equal = sum(one.metric == metric and one.difference.is_zero for one in neighbours)
     points = {point.number: point for point in sweep.points}
-    shown = [one for one in neighbours if star(one.p) or (one.metric == metric and not one.difference.none)]
+    shown = [one for one in neighbours if star(one.p) or (one.metric == metric and not one.difference.is_zero)]
     shown.sort(key=lambda one: one.metric != metric)
     several = any(one.metric != metric for one in shown)
     rows = [
@@ -181,7 +181,7 @@ def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
     if rows:
         yield Sheet((*columns, "difference", "95 % interval", "p", "n"), rows, left=len(columns))
     if equal:
-        yield Text(f"{counted(equal, 'more pair')} of neighbours: no sample changed in {metric}")
+        yield Text(f"{plural(equal, 'more pair')} of neighbours: no sample changed in {metric}")
     yield Text(
         f"* p < {LEVEL}, by Holm's method over all pairs of points, because the best is chosen after looking at all; "
         "- if fewer than 6 samples changed. Each interval covers 95 % by itself. More in sweep.json."
@@ -196,7 +196,7 @@ def _step(sweep: Sweep, before: Point, after: Point) -> str:
 
     moved = next(axis for axis in sweep.axes if changed(axis))
     rest = [axis for axis in sweep.axes if axis.name != moved.name]
-    others = ", ".join(f"{sweep.short(axis.name)}={_value(axis, after.axes[axis.name])}" for axis in rest)
+    others = ", ".join(f"{sweep.short_name(axis.name)}={_value(axis, after.axes[axis.name])}" for axis in rest)
     from_value, to_value = (_value(moved, point.axes[moved.name]) for point in (before, after))
-    step = f"{sweep.short(moved.name)} {from_value} to {to_value}"
+    step = f"{sweep.short_name(moved.name)} {from_value} to {to_value}"
     return f"{step}; {others}" if others else step

@@ -13,10 +13,10 @@ from rich.text import Text
 from aiq.analysis.reliability import Figure, reliabilities
 from aiq.core.base import grouped
 from aiq.core.errors import OUTAGES, discard_output
-from aiq.core.text import counted, printable
+from aiq.core.text import plural, printable
 from aiq.core.usage import Usage
 from aiq.runs.folder import RunFolder
-from aiq.runs.listing import Listed
+from aiq.runs.listing import ListedRun
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
 from aiq.runs.summary import Summary
@@ -165,10 +165,10 @@ def p_value(p: float | None) -> str:
     return "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
-def dollars(spent: Usage | Listed) -> str:
+def dollars(spent: Usage | ListedRun) -> str:
     """A cost; if the endpoint did not report the usage of some calls, a lower bound, and how many calls."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
-    lacking = f"{counted(unreported, 'call')} unreported" if unreported else ""
+    lacking = f"{plural(unreported, 'call')} unreported" if unreported else ""
     if cost is None:
         return f"cost unknown (no price{', ' if lacking else ''}{lacking})"
     return f"at least ${money(cost)} ({lacking})" if lacking else f"${money(cost)}"
@@ -184,7 +184,7 @@ def spend_line(used: Usage) -> str:
     """An attempt's calls, tokens and cost."""
     if not used.calls:
         return "no model call through the session: nothing measured"
-    return f"{counted(used.calls, 'model call')}, {used.total_tokens:,} tokens, {dollars(used)}"
+    return f"{plural(used.calls, 'model call')}, {used.total_tokens:,} tokens, {dollars(used)}"
 
 
 def replay_note(manifest: Manifest) -> Iterator[str]:
@@ -202,14 +202,14 @@ def notes(summary: Summary) -> Iterator[str]:
     if summary.offline and accounts:
         yield OFFLINE_NOTE if "agent" in accounts else JUDGED_OFFLINE_NOTE
     if summary.denied:
-        denied = counted(summary.denied, "page or search result", "pages or search results")
+        denied = plural(summary.denied, "page or search result", "pages or search results")
         yield f"web.deny kept {denied} from agents."
     for tool, outcomes in summary.tools.items():
         outages = {kind: calls for kind, calls in sorted(outcomes.items()) if kind in OUTAGES}
         if outages:
             how = ", ".join(f"{kind} {calls}" for kind, calls in outages.items())
             first = f"; the first: {summary.outages[tool]}" if tool in summary.outages else "."
-            calls = counted(sum(outcomes.values()), "call")
+            calls = plural(sum(outcomes.values()), "call")
             yield f"{tool} failed in {sum(outages.values())} of {calls} ({how}){first}"
 
 
@@ -223,7 +223,7 @@ def notes_of(runs: Mapping[str, Summary]) -> Iterator[str]:
 def _bounded(summary: Summary) -> Iterator[str]:
     unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0
     if unreported:
-        yield f"{counted(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"
+        yield f"{plural(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"
 
 
 def rounded(value: Any) -> Any:
@@ -320,7 +320,7 @@ def left_out_rows(summary: Summary) -> list[tuple[object, ...]]:
 
 def attempts_line(summary: Summary) -> str:
     statuses = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
-    return f"{counted(summary.n_samples, 'sample')}, {counted(summary.n_attempts, 'attempt')}: {statuses}"
+    return f"{plural(summary.n_samples, 'sample')}, {plural(summary.n_attempts, 'attempt')}: {statuses}"
 
 
 def _attempts(summary: Summary) -> Text:

@@ -53,13 +53,13 @@ def transcript(
 ) -> RenderableType:
     """Everything about one attempt, top to bottom; `sample` has what its report is compared with."""
     parts = (_citations(row), _scores(scores, short))
-    return Group(*_head(row, short), events_shown(events, short), *_report(row), *_gold(sample, short), *chain(*parts))
+    return Group(*_head(row, short), render_events(events, short), *_report(row), *_gold(sample, short), *chain(*parts))
 
 
-def outlined(value: Any) -> str:
+def outline(value: Any) -> str:
     """JSON for reading: short values on one line, longer ones below their names, empty ones left out."""
     if isinstance(value, Mapping):
-        texts = {name: text for name, item in value.items() if (text := outlined(item))}
+        texts = {name: text for name, item in value.items() if (text := outline(item))}
         inside = {
             name: f" ({text})" if isinstance(value[name], Mapping) else f": {text}" for name, text in texts.items()
         }
@@ -67,7 +67,7 @@ def outlined(value: Any) -> str:
         below = [f"{name}:\n{indent(text, '  ')}" for name, text in texts.items() if not _short(text)]
         return "\n".join(filter(None, (line, *below)))
     if isinstance(value, list | tuple):
-        items = [text for item in value if (text := outlined(item))]
+        items = [text for item in value if (text := outline(item))]
         if not any(isinstance(item, Mapping) for item in value) and all(map(_short, items)):
             return "; ".join(items)
         return "\n".join(f"- {indent(text, '  ')[2:]}" for text in items)
@@ -80,7 +80,7 @@ def _short(text: str) -> bool:
     return len(text) <= _LONGEST and "\n" not in text and not text.startswith("- ")
 
 
-def events_shown(events: Iterable[EventData], short: Shorten) -> RenderableType:
+def render_events(events: Iterable[EventData], short: Shorten) -> RenderableType:
     """Each event as a heading line with its contents indented below."""
     shown = []
     for event in events:
@@ -138,7 +138,7 @@ def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
         case "decision":
             because = f" because {event['cause']}" if event.get("cause") else ""
             yield (
-                f"\n* decision {event['name']}: {outlined(event['value'])}{because}",
+                f"\n* decision {event['name']}: {outline(event['value'])}{because}",
                 "bold",
                 _body(event.get("detail"), short),
             )
@@ -167,7 +167,7 @@ def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
 
 
 def _body(value: Any, short: Shorten) -> str:
-    return short(outlined(value)) if value else ""
+    return short(outline(value)) if value else ""
 
 
 def _report(row: SampleRow) -> Iterator[RenderableType]:

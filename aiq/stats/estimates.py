@@ -49,7 +49,7 @@ class Difference(Record):
     step: float | None = None
 
     @property
-    def none(self) -> bool:
+    def is_zero(self) -> bool:
         """Whether no sample changed."""
         return abs(self.mean) < 1e-9 and (self.spread or 0.0) < 1e-9
 
@@ -123,7 +123,7 @@ def paired_ratios(
     return _paired(before, after, span, method, level)
 
 
-def passes(values: Values, k: int) -> tuple[float, float]:
+def pass_at_k(values: Values, k: int) -> tuple[float, float]:
     """The probability that any of k of a sample's epochs (each 0 or 1) is right (pass@k), and that all are (pass^k).
 
     Both are unbiased (Chen 2021, "Evaluating Large Language Models Trained on Code", and Yao 2024, "tau-bench").

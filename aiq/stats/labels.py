@@ -52,7 +52,7 @@ class Bounded(NamedTuple):
     low: float | None = 0.0
     high: float | None = 1.0
 
-    def cut(self, value: float) -> float:
+    def clamp(self, value: float) -> float:
         """The value, limited to the bounds."""
         value = value if self.low is None else max(self.low, value)
         return value if self.high is None else min(self.high, value)
@@ -87,13 +87,13 @@ def ppi(labelled: Labelled, unlabelled: Sequence[float]) -> Mean:
     return Mean(mean, Spread(error, of_labels.freedom, n), weight)
 
 
-def corrected(
+def ppi_estimate(
     labelled: Labelled, unlabelled: Sequence[float], bounds: Bounded | None = None
 ) -> tuple[float, Interval | None, float]:
     """PPI++ over the judged samples of a run: mean, interval and the judge's weight."""
     bounds = bounds or Bounded()
     mean, found, weight = ppi(labelled, unlabelled)
-    mean = bounds.cut(mean)
+    mean = bounds.clamp(mean)
     return mean, spread_interval(mean, found, *bounds), weight
 
 
@@ -105,7 +105,7 @@ def with_failed(
     The two are strata whose sizes are uncertain as well: the distance to an interval's end is the root of the sum of
     the squares of both parts (Zou and Donner 2008, "Construction of confidence limits about effect measures").
     """
-    cut, whole = (bounds or Bounded()).cut, share * mean + (1 - share) * worst
+    cut, whole = (bounds or Bounded()).clamp, share * mean + (1 - share) * worst
     if interval is None:
         return whole, None
     sizes = _NORMAL * (mean - worst) * math.sqrt(share * (1 - share) / n)
@@ -136,7 +136,7 @@ def rates(labelled: Labelled) -> Rates | None:
     return Rates(fmean(right), fmean(wrong), len(right), len(wrong)) if right and wrong else None
 
 
-def transported(judged: Sequence[float], known: Rates) -> tuple[float, Interval] | None:
+def rogan_gladen(judged: Sequence[float], known: Rates) -> tuple[float, Interval] | None:
     """The share of right samples among those that the judge gave 0 or 1; None for a judge no better than chance.
 
     (p + specificity - 1) / (sensitivity + specificity - 1), limited to 0 .. 1; the interval adds z^2 / 2 to the counts
@@ -146,7 +146,7 @@ def transported(judged: Sequence[float], known: Rates) -> tuple[float, Interval]
     youden = known.sensitivity + known.specificity - 1
     if youden <= 0:
         return None
-    cut = Bounded().cut
+    cut = Bounded().clamp
     mean = cut((share + known.specificity - 1) / youden)
     p, of = (n * share + z**2 / 2) / (n + z**2), n + z**2
     q0, m0 = (known.wrong * known.specificity + 1) / (known.wrong + 2), known.wrong + 2

@@ -52,7 +52,7 @@ class RunNoise(Noise):
     standard_error: float
     share: float | None = None
 
-    def within(self, variance: float | None) -> "RunNoise":
+    def with_variance(self, variance: float | None) -> "RunNoise":
         """The same with `share`, from the variance of the run's mean, which includes the judge's noise."""
         share = min(1.0, self.standard_error**2 / variance) if variance else None
         return self.model_copy(update={"share": share})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean, variance
 from typing import Final, NamedTuple
 
-from aiq.stats.significance import LEVEL, fewest
+from aiq.stats.significance import LEVEL, min_changes
 
 POWER: Final = 0.8
 _POINTS: Final = 20  # numbers of changed samples that represent all possible ones
@@ -26,7 +26,7 @@ def power(difference: float, spread: float, n: int, level: float = LEVEL, step: 
         return _mcnemar(min(1.0, abs(difference) / step), spread / step, n, level)
     from scipy.special import ndtr, ndtri
 
-    if n < fewest(level):
+    if n < min_changes(level):
         return 0.0
     quantile = float(-ndtri(level / 2))
     shift = abs(difference) * math.sqrt(max(0.0, n - quantile**2 / 2))
@@ -44,13 +44,13 @@ def samples_needed(spread: float, difference: float, level: float = LEVEL, step:
     def enough(n: int) -> bool:
         return power(difference, spread, n, level, step) >= POWER
 
-    most = max(fewest(level), math.ceil((spread / difference) ** 2))  # the order of magnitude
+    most = max(min_changes(level), math.ceil((spread / difference) ** 2))  # the order of magnitude
     while not enough(most):
         most *= 2
-    return bisect_left(range(most), True, lo=0 if most == fewest(level) else most // 2, key=enough)
+    return bisect_left(range(most), True, lo=0 if most == min_changes(level) else most // 2, key=enough)
 
 
-def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
+def detectable_effect(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
     """The smallest true difference that n samples detect with a probability of POWER; arguments as for `power`.
 
     None if they can detect none, such as fewer than six at a level of 0.05. It may exceed a metric's range.
@@ -64,7 +64,7 @@ def resolvable(spread: float, n: int, level: float = LEVEL, step: float | None =
             return POWER - power(difference, spread, n, level, step)
 
         return float(brentq(lacking, 0.0, step, xtol=1e-6 * step)) if lacking(step) < 0 else None
-    if n < fewest(level):
+    if n < min_changes(level):
         return None
     quantile = float(-ndtri(level / 2))
     return spread * (quantile + float(ndtri(POWER))) / math.sqrt(n - quantile**2 / 2)
@@ -109,7 +109,7 @@ def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
         return 0.0
     chances = (np.arange(_POINTS) + 0.5) / _POINTS
     counts = np.ceil(bdtrik(chances, n, changed) - 1e-9).astype(int) if changed < 1 else np.array([n])
-    counts = counts[counts >= fewest(level)]  # fewer changes never give a p-value below the level
+    counts = counts[counts >= min_changes(level)]  # fewer changes never give a p-value below the level
     critical = np.ceil(bdtrik(level / 2, counts, 0.5))
     critical -= 2 * bdtr(critical, counts, 0.5) >= level
     rises = (1 + gain / changed) / 2

@@ -37,7 +37,7 @@ class Choice:
 
     place: int
     best: int
-    enough: float
+    threshold: float
     means: Sequence[float]
     spends: Sequence[float]
     shares: Mapping[int, float]
@@ -79,7 +79,7 @@ def one_standard_error(
     return Choice(
         place=place,
         best=best,
-        enough=sign * float(merits[best] - errors[best, place]),
+        threshold=sign * float(merits[best] - errors[best, place]),
         means=(sign * merits).tolist(),
         spends=spent.tolist(),
         shares={point: picks[point] / len(of_merits) for point in range(points) if picks[point]},

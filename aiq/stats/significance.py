@@ -13,12 +13,12 @@ _DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's tes
 _DRAWS: Final = 10_000
 
 
-def fewest(level: float = LEVEL) -> int:
+def min_changes(level: float = LEVEL) -> int:
     """The fewest changes that can give a p-value below the level: if all have one direction."""
     return math.floor(1 - math.log2(level)) + 1
 
 
-TESTED: Final = fewest()
+MIN_CHANGES: Final = min_changes()
 
 
 def paired_p(changes: Sequence[float]) -> float | None:
@@ -31,7 +31,7 @@ def paired_p(changes: Sequence[float]) -> float | None:
     errors do not count) say nothing about the direction: at least six changes (TESTED) are needed.
     """
     changed = _changed(changes)
-    if len(changed) < TESTED:
+    if len(changed) < MIN_CHANGES:
         return None
     if step(changed) is not None:
         from scipy.special import bdtr  # scipy.stats takes seconds to import
@@ -73,7 +73,7 @@ def _sign_flip(changes: Sequence[float]) -> float:
     return float((1 + np.count_nonzero(np.abs(2 * risen - sizes.sum()) >= found)) / (1 + _DRAWS))
 
 
-def corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
+def holm_corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
     """The p-values of a family, corrected by Holm's method: any false alarm below LEVEL has a probability of LEVEL.
 
     Holm (1979), "A simple sequentially rejective multiple test procedure". Tests without a p-value, which could never

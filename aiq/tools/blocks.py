@@ -19,7 +19,7 @@ _TAG = re.compile(r"<(?=\s*/?\s*(?:document|title|published|answer)\b)", re.IGNO
 _UNSAFE_IN_URL = re.compile(r"[\s\"<>\x00-\x1f\x7f]")
 
 
-def retrieved(
+def as_source(
     tool: str, url: str, title: str, text: str, published: str | None = None, relevance: float | None = None
 ) -> Source:
     """A page as the source that a tool declares."""
@@ -33,10 +33,10 @@ def document(url: str, title: str, text: str, published: str | None = None) -> s
     Title and text are untrusted: tags of the block inside them are escaped, so that a page
     can neither end its block nor forge another. `url` should have gone through `safe_url`.
     """
-    lines = [f'<Document href="{url}">', "<title>", harmless(one_line(title)), "</title>"]
+    lines = [f'<Document href="{url}">', "<title>", escape_tags(one_line(title)), "</title>"]
     if published:
-        lines.append(f"<published>{harmless(published)}</published>")
-    return "\n".join([*lines, harmless(text.strip()), "</Document>"])
+        lines.append(f"<published>{escape_tags(published)}</published>")
+    return "\n".join([*lines, escape_tags(text.strip()), "</Document>"])
 
 
 def safe_url(url: str) -> str:
@@ -55,7 +55,7 @@ def iso_date(value: str | None) -> str | None:
     return text[:40] or None
 
 
-def cut(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """The first `most` characters; if that is not all, with a line that says so."""
     return text if len(text) <= most else f"{text[:most]}\n[cut: the first {most} of {len(text)} characters]"
 
@@ -64,6 +64,6 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def harmless(text: str) -> str:
+def escape_tags(text: str) -> str:
     """The text with the tags of tool results escaped, so that it cannot forge any."""
     return _TAG.sub("&lt;", text)

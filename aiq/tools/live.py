@@ -16,7 +16,7 @@ from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
 from aiq.core.tools import Reader
-from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport, Over, Request, Response, create_ssl_context
+from aiq.llm.http import URL, AsyncClient, AsyncHTTPTransport, Request, Response, TransportWrapper, create_ssl_context
 from aiq.llm.models import read_key
 from aiq.tools.blocks import safe_url
 from aiq.tools.deny import DenyList
@@ -42,14 +42,14 @@ class LiveWeb:
     """
 
     def __init__(
-        self, settings: WebSettings, *, resolve: Resolve = system_resolve, over: Over = lambda way: way
+        self, settings: WebSettings, *, resolve: Resolve = system_resolve, wrap: TransportWrapper = lambda way: way
     ) -> None:
-        """`over` wraps the guarded transport of each fetch."""
+        """`wrap` wraps the guarded transport of each fetch."""
         self._settings = settings
         self._allowed = settings.allow_hosts
         self._deny = DenyList(settings.deny)
         self._resolve = resolve
-        self._over = over
+        self._wrap = wrap
         self._slots = asyncio.Semaphore(settings.max_connections)
         self._ssl_context = create_ssl_context()
 
@@ -63,7 +63,7 @@ class LiveWeb:
             self._check(url)
             asked = reader.address(url)
             secret = read_key(reader.key_env, "reader_key_env") or None
-        transport = self._over(GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve)))
+        transport = self._wrap(GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve)))
         async with self._slots, AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
             accept = ACCEPT if reader is None else "application/json, text/plain;q=0.9"
             downloader = Downloader(client, self._settings, self._check, accept)

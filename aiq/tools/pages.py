@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from aiq.cassettes.guard import aside
+from aiq.cassettes.guard import other_counter
 from aiq.core.base import Record
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.run_settings import WebSettings
 from aiq.core.sources import Page
@@ -187,7 +187,7 @@ def decoded(body: bytes, content_type: str) -> str:
 
 def _extract(html: str, url: str) -> dict[str, Any]:
     """Title, description, main text, publication date; beyond `MOST_TAGS` elements only title and all text."""
-    with holding(aside, Counter[str]()):  # on import urllib3 opens a socket, unconnected, to see which kinds exist
+    with binding(other_counter, Counter[str]()):  # importing urllib3 opens an unconnected socket, to see which exist
         import trafilatura
         from trafilatura.settings import DEFAULT_CONFIG, Document
 

@@ -11,7 +11,7 @@ from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
 from aiq.tools.api import Service
-from aiq.tools.blocks import Words, harmless, one_line, retrieved, safe_url
+from aiq.tools.blocks import Words, as_source, escape_tags, one_line, safe_url
 from aiq.tools.deny import DenyList
 from aiq.tools.search import shortened
 
@@ -95,17 +95,17 @@ class PaperSearch:
 def _source(paper: Paper) -> Source:
     text = "\n".join(filter(None, (one_line(paper.publication), paper.snippet.strip())))
     published = None if paper.year is None else str(paper.year)
-    return retrieved(PaperSearch.name, paper.link, paper.title, text, published)
+    return as_source(PaperSearch.name, paper.link, paper.title, text, published)
 
 
 def _listed(number: int, paper: Paper) -> str:
     """One entry of the list; lines for what the provider does not know are left out."""
     known = {
-        "Publication": harmless(one_line(paper.publication)),
+        "Publication": escape_tags(one_line(paper.publication)),
         "Citations": "" if paper.citations is None else str(paper.citations),
-        "Snippet": harmless(one_line(paper.snippet)),
+        "Snippet": escape_tags(one_line(paper.snippet)),
         "Link": safe_url(paper.link),
     }
     year = "" if paper.year is None else f" ({paper.year})"
     lines = [f"   - **{name}**: {value}" for name, value in known.items() if value]
-    return "\n".join([f"{number}. **{harmless(one_line(paper.title))}**{year}", *lines])
+    return "\n".join([f"{number}. **{escape_tags(one_line(paper.title))}**{year}", *lines])

@@ -10,7 +10,7 @@ from aiq.core.run_settings import SearchSettings
 from aiq.core.tools import ToolResult
 from aiq.llm.http import AsyncClient
 from aiq.tools.api import Service
-from aiq.tools.blocks import SEPARATOR, Words, document, harmless, retrieved
+from aiq.tools.blocks import SEPARATOR, Words, as_source, document, escape_tags
 from aiq.tools.deny import DenyList
 
 MAX_QUERY = 400
@@ -87,9 +87,9 @@ class WebSearch:
         most, chars = self._settings.max_results, self._settings.max_content_length
         found = await self._service.ask(self._provider.search(shortened(arguments.query), most))
         hits = [hit for hit in found.hits[:most] if not self._deny.has(hit.url)]
-        sources = [retrieved(self.name, h.url, h.title, h.text[:chars], h.published, h.relevance) for h in hits]
+        sources = [as_source(self.name, h.url, h.title, h.text[:chars], h.published, h.relevance) for h in hits]
         said = (found.answer or "").strip()
-        blocks = [f"<Answer>\n{harmless(said)}\n</Answer>"] if said else []
+        blocks = [f"<Answer>\n{escape_tags(said)}\n</Answer>"] if said else []
         blocks += [document(s.url or "", s.title, s.text, s.published) for s in sources]
         denied = len(found.hits[:most]) - len(hits)
         return ToolResult(content=SEPARATOR.join(blocks) or NOTHING, sources=tuple(sources), denied=denied)

@@ -13,7 +13,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.plugins import load
 from aiq.core.run_settings import PapersSettings, RunSettings, SearchSettings
 from aiq.core.tools import Tool, Toolbox, ToolResult, Web
-from aiq.llm.http import AsyncClient, Over
+from aiq.llm.http import AsyncClient, TransportWrapper
 from aiq.tools import providers
 from aiq.tools.corpus import Corpus
 from aiq.tools.own import make_tool
@@ -111,8 +111,8 @@ def make_provider(kind: type, settings: SearchSettings | PapersSettings, section
     return shipped[target](settings, client)
 
 
-def build_web(settings: RunSettings, client: AsyncClient, over: Over = lambda way: way) -> Web:
-    """The web that pages are fetched from; `over` wraps the transports that are not the client's.
+def build_web(settings: RunSettings, client: AsyncClient, wrap: TransportWrapper = lambda way: way) -> Web:
+    """The web that pages are fetched from; `wrap` wraps the transports that are not the client's.
 
     Raises ConfigError or DatasetError.
     """
@@ -120,7 +120,7 @@ def build_web(settings: RunSettings, client: AsyncClient, over: Over = lambda wa
         case "live":
             from aiq.tools.live import LiveWeb
 
-            return LiveWeb(settings.web, over=over)
+            return LiveWeb(settings.web, wrap=wrap)
         case "offline":
             return OfflineWeb(client, settings.web)
         case "corpus":

@@ -10,7 +10,7 @@ from aiq.core.sources import Page
 from aiq.core.tools import FETCH, Reader, ToolResult, Web
 from aiq.llm.http import URL, AsyncClient, InvalidURL
 from aiq.llm.route import is_offline_website
-from aiq.tools.blocks import Words, cut, document, iso_date, retrieved, safe_url
+from aiq.tools.blocks import Words, as_source, document, iso_date, safe_url, truncate
 from aiq.tools.corpus import Corpus
 from aiq.tools.deny import DenyList
 from aiq.tools.pages import Downloader, page_of
@@ -42,11 +42,11 @@ class FetchPage:
 
     async def run(self, arguments: FetchArguments) -> ToolResult:
         page = await self._web.fetch(arguments.url)
-        text, shown = page.text[: self._max_chars], cut(page.text, self._max_chars)
+        text, shown = page.text[: self._max_chars], truncate(page.text, self._max_chars)
         addresses = dict.fromkeys((page.final_url, arguments.url)) if text.strip() else ()
         return ToolResult(
             content=document(safe_url(page.final_url), page.title, shown, iso_date(page.published)),
-            sources=tuple(retrieved(self.name, url, page.title, text, page.published) for url in addresses),
+            sources=tuple(as_source(self.name, url, page.title, text, page.published) for url in addresses),
         )
 
 

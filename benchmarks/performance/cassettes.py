@@ -174,7 +174,7 @@ async def record(folder: Path, size: int) -> None:
     """Record `size` completions, and write the port, which is part of each request, to `port`."""
     server = await asyncio.start_server(answer, "127.0.0.1")
     port = server.sockets[0].getsockname()[1]
-    with recorder(folder, "record") as held, held.lent(ACCOUNT, KEY):
+    with recorder(folder, "record") as held, held.for_sample(ACCOUNT, KEY):
         async with client(port, held.transport(NetworkTransport(Limits()))) as asked:
             for number in range(size):
                 await ask(asked, number)
@@ -218,7 +218,7 @@ async def replayed(what: str, folder: Path, port: int, numbers: Sequence[int]) -
         await ask(warm, 0)
     before, start = resident(), time.process_time()
     if what == "aiq":
-        with recorder(folder, "replay") as held, held.lent(ACCOUNT, KEY):
+        with recorder(folder, "replay") as held, held.for_sample(ACCOUNT, KEY):
             load = time.process_time() - start
             async with client(port, held.transport(NetworkTransport(Limits()))) as asked:
                 seconds = await timed(asked, numbers)

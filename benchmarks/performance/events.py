@@ -20,7 +20,7 @@ from mcp import Client
 
 from aiq.core.files import Row
 from aiq.core.plugins import validate
-from aiq.experiment.compose import compose_apart
+from aiq.experiment.compose import compose_group
 from aiq.tools.deny import DenyList
 from aiq.tools.mcp.events import AnalyzeEvents, Answer, query_of
 from aiq.tools.mcp.events_server import EventsSettings, make_server
@@ -29,7 +29,7 @@ from aiq.tools.mcp.results import Reading
 from benchmarks.closed_world.events import make_events
 from benchmarks.closed_world.facts import build_world
 
-_FIELDS = validate(EventsSettings, compose_apart("events", "default", ()), "events").fields
+_FIELDS = validate(EventsSettings, compose_group("events", "default", ()), "events").fields
 _CALLS: dict[str, dict[str, Any]] = {
     "count by one field": {"group_by": "event_theme"},
     "count by three fields": {"group_by": "country,event_theme,year", "samples_per_bucket": 2},

@@ -29,7 +29,7 @@ try:
     from aiq.core.seeds import derive
     from aiq.core.session import Session
     from aiq.judges.base import Judge
-    from aiq.run import finished
+    from aiq.run import run_experiment
     from aiq.runs.folder import RunFolder
     from aiq.runs.reader import every_sample, every_score
 except ImportError as missing:
@@ -200,7 +200,7 @@ def run(folder: Path, port: int, questions: Sequence[str], *more: str) -> None:
         *("llm=openai", f"llm.base_url={address}", "llm.model=m", "llm.api_key_env=null", "llm.timeout_seconds=3"),
         *("llm.retry.first_seconds=0.1", "llm.retry.most_seconds=1", *more),
     ]
-    finished(settings)
+    run_experiment(settings)
 
 
 JUDGED = ("judge=[]", "+judge.reads.target=benchmarks.performance.faults:Reads")
@@ -278,7 +278,7 @@ def dying(samples: int) -> Iterator[Row]:
         seconds, made = time.monotonic() - start, only_run(Path(folder))
         before = Counter(row.status for row in every_sample(made))
         with running(replace(how, port=port, dies_after=0)):
-            finished([f"resume={made.path}"])
+            run_experiment([f"resume={made.path}"])
         ends = Counter(row.sample_id for row in every_sample(made) if row.status == "completed")
         same = scores(made) == scores(only_run(Path(undisturbed)))
     print(f"  the run says: {line}")

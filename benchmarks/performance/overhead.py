@@ -195,7 +195,7 @@ def aiq(*overrides: str) -> Client:
     def client(setting: Setting) -> Work:
         from aiq.core.concurrency import completed
         from aiq.experiment.runner import execute
-        from aiq.run import new
+        from aiq.run import new_plan
         from aiq.site.progress import Progress
 
         place = TemporaryDirectory()
@@ -206,7 +206,7 @@ def aiq(*overrides: str) -> Client:
         places = [f"dataset.path={questions}", f"search.corpus={corpus}", f"output_dir={place.name}"]
         bounds = [f"runner.concurrency={setting.at_once}", f"llm.max_connections={setting.at_once}"]
         model = [f"llm.base_url={setting.base_url}", "llm.model=m"]
-        plan, folder, _ = new([*_AIQ, *places, *bounds, *model, *overrides])
+        plan, folder, _ = new_plan([*_AIQ, *places, *bounds, *model, *overrides])
 
         def work() -> None:
             with place:

@@ -12,11 +12,11 @@ import pytest
 from aiq.__main__ import main
 from aiq.analysis.calibration import _against_labels, calibrate, judged_against_itself
 from aiq.analysis.calibration_inputs import Label, MetricScores, ReportSet
-from aiq.analysis.reliability import FILE, Calibration, Figure, MetricReliability, measured, read_calibration
+from aiq.analysis.reliability import FILE, Calibration, Figure, MetricReliability, read_calibration, read_reliabilities
 from aiq.core.concurrency import completed
 from aiq.core.reports import Metric
 from aiq.experiment.runner import execute
-from aiq.run import new
+from aiq.run import new_plan
 from aiq.runs.folder import find_run
 from aiq.runs.manifest import Manifest
 from aiq.runs.rows import ScoreRow
@@ -61,7 +61,7 @@ SETTINGS = [*PLAIN, "judge=[]", "agent.sources=false"]
 
 def run(*overrides: str) -> None:
     """A run without its page, which takes most of the time."""
-    plan, folder, _ = new(overrides)
+    plan, folder, _ = new_plan(overrides)
     completed(execute(plan, folder, Progress("", shown=False)))
 
 
@@ -210,7 +210,7 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
     assert "planted.score" in printed
     assert "Krippendorff" in printed
     assert "against your labels" in printed
-    assert len(measured(Path("results"))) == len(JUDGES)
+    assert len(read_reliabilities(Path("results"))) == len(JUDGES)
     small = ["name=other", "dataset.tasks=1", "epochs=1", "dataset.perturbations={facts:[50]}"]
     toys = [*toy("planted"), *toy("obedient"), *toy("dice", kind="random", noise=0.1)]
     assert main(["run", *SETTINGS, *small, *toys]) == 0

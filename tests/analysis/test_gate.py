@@ -17,7 +17,7 @@ from aiq.__main__ import main
 from aiq.analysis.baselines import Baseline, BaselineFile
 from aiq.analysis.gate import GateSettings, gate
 from aiq.core.plugins import validate
-from aiq.experiment.compose import compose_apart
+from aiq.experiment.compose import compose_group
 from aiq.runs.folder import RunFolder
 from tests.analysis.test_compare import Captured, Given, Place, by_seed, place
 from tests.cases import table
@@ -69,7 +69,7 @@ def gated(name: str, *arguments: str) -> tuple[int, Given]:
 
 
 def gate_settings(*overrides: str) -> GateSettings:
-    return validate(GateSettings, compose_apart("gate", "default", overrides), "gate")
+    return validate(GateSettings, compose_group("gate", "default", overrides), "gate")
 
 
 def worse(found: Given) -> dict[str, set[str]]:

@@ -12,7 +12,7 @@ from aiq.__main__ import main
 from aiq.analysis.baselines import BaselineFile
 from aiq.analysis.power import plan
 from aiq.core.errors import UserError
-from aiq.stats.power import resolvable, samples_needed
+from aiq.stats.power import detectable_effect, samples_needed
 from benchmarks.false_alarms import Simulated, World
 
 OWN, CHANCE = 0.08, 0.06  # standard deviations of a score between samples and between epochs
@@ -31,9 +31,9 @@ def test_one_run_gives_bounds() -> None:
     assert [found.least.steady, found.least.chance] == pytest.approx([0.0, 2 * CHANCE**2], rel=0.3)
     assert found.most.steady == pytest.approx(2 * OWN**2, rel=0.3)
     spread = (found.most.steady + found.most.chance / 3) ** 0.5
-    assert found.most.resolves == pytest.approx(resolvable(spread, 150))
+    assert found.most.resolves == pytest.approx(detectable_effect(spread, 150))
     assert found.most.samples == samples_needed(spread, 0.01)
-    assert found.least.epochs == math.ceil(found.least.chance / (0.01 / (resolvable(1.0, 150) or 0)) ** 2) > 3
+    assert found.least.epochs == math.ceil(found.least.chance / (0.01 / (detectable_effect(1.0, 150) or 0)) ** 2) > 3
     assert found.most.epochs is None
     assert found.least.by_epochs[10] == pytest.approx((found.least.by_epochs[1] or 0) / 10**0.5)
 

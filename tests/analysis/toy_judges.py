@@ -42,7 +42,7 @@ class Toy(Judge):
         return [Score(metric=self.metrics[0].name, value=value)]
 
     def _worth(self, sample: Sample, report: Report, random: Random) -> float:
-        how = Perturbed.of(sample.id)
+        how = Perturbed.parse(sample.id)
         assert how is not None
         if self._settings.kind == "random":
             return random.random()

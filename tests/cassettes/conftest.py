@@ -90,11 +90,11 @@ def deck(tmp_path: Path) -> DeckMaker:
         recorder = Recorder(configured(CassetteSettings, mode=mode), tmp_path / "cassettes", Redactor([CANARY]))
         events: list[Event] = []
         pages = {"kind": "live", "timeout_seconds": 1, **(web or {})}
-        over, replays = recorder.transport, recorder.replays
-        async with open_client(settings, offline_port=None, over=over, replayed=replays) as client:
+        wrap, replays = recorder.transport, recorder.replays
+        async with open_client(settings, offline_port=None, wrap=wrap, replayed=replays) as client:
             session = make_session(
                 models=RunModels(settings, client),
-                web=web and LiveWeb(configured(WebSettings, **pages), over=over),  # loads certificates
+                web=web and LiveWeb(configured(WebSettings, **pages), wrap=wrap),  # loads certificates
                 tools=Toolbox(recorder.tool(tool) for tool in tools),
                 limits=limits or configured(Limits),
                 decide=recorder.decide,
@@ -102,7 +102,7 @@ def deck(tmp_path: Path) -> DeckMaker:
             )
             made = Deck(session, recorder, events)
             try:
-                with recorder.lent(account, SampleKey("s1", 1)), session.bind():
+                with recorder.for_sample(account, SampleKey("s1", 1)), session.bind():
                     yield made
                 recorder.finish(from_start=from_start)
             finally:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from aiq.cassettes.guard import Forbidden, Guard, aside, ours
-from aiq.core.concurrency import holding
+from aiq.cassettes.guard import Forbidden, Guard, in_client, other_counter
+from aiq.core.concurrency import binding
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_connections_are_counted_in_all_threads_except_the_clients_own(port: int
     with Guard(forbids=False) as guard:
         connect(port)
         assert in_a_thread(lambda: connect(port)) == []
-        with holding(ours, True):
+        with binding(in_client, True):
             connect(port)
         subprocess.run([sys.executable, "-c", ""], check=True)
     connect(port)
@@ -55,7 +55,7 @@ def test_connections_are_counted_in_all_threads_except_the_clients_own(port: int
 def test_connections_recorded_by_other_means_are_counted_separately(port: int) -> None:
     with Guard(forbids=False) as guard:
         own = guard.connections.copy()
-        with holding(aside, own):
+        with binding(other_counter, own):
             connect(port)
     assert (guard.connections.total(), own.total()) == (0, 1)
 

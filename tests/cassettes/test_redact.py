@@ -53,7 +53,7 @@ def test_known_key_formats_are_redacted_wherever_they_appear(kind: str, key: str
     for around in AROUND:
         text = around.format(key, key)
         assert NONE.text(text) == around.format(MARK, MARK)
-        assert NONE.found(text) == [kind]
+        assert NONE.secret_kinds(text) == [kind]
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_known_key_formats_are_redacted_wherever_they_appear(kind: str, key: str
 )
 def test_only_the_secret_is_redacted_in_places_that_hold_one(text: str, redacted: str) -> None:
     assert NONE.text(text) == redacted
-    assert NONE.found(text) != []
-    assert NONE.found(redacted) == []
+    assert NONE.secret_kinds(text) != []
+    assert NONE.secret_kinds(redacted) == []
 
 
 @pytest.mark.parametrize("text", PROSE)
 def test_short_examples_hashes_and_slugs_are_unchanged(text: str) -> None:
     assert NONE.text(text) == text
-    assert NONE.found(text) == []
+    assert NONE.secret_kinds(text) == []
 
 
 def test_a_corpus_of_pages_is_unchanged() -> None:
@@ -111,7 +111,7 @@ def test_a_value_is_found_in_every_encoding(spelling: str) -> None:
     for around in ("{}", 'x "{}" y', '["{}", "ok"]'):
         redacted = redactor.text(around.format(spelling))
         assert MARK in redacted
-        assert not redactor.found(redacted)
+        assert not redactor.secret_kinds(redacted)
         assert not any(part in redacted for part in ("p@ss", "ss/", "rd+1", "70", "pass"))
 
 
@@ -179,9 +179,9 @@ def test_a_secret_split_across_events_becomes_one_mark_and_other_lines_stay(cuts
     pieces = [text[a:b] for a, b in pairwise(places)]
     body = stream(*map(chunk, ["first ", *pieces, "läst"]), end=end)
     redactor = Redactor([SECRET])
-    assert redactor.found(body) == ["model key", "value of a variable"]
+    assert redactor.secret_kinds(body) == ["model key", "value of a variable"]
     redacted = redactor.body(body.encode(), "text/event-stream")
-    assert redactor.found(redacted.decode()) == []
+    assert redactor.secret_kinds(redacted.decode()) == []
     assert "".join(contents(redacted)) == f"first Grüße: {MARK} und {MARK}!läst"
     assert len(contents(redacted)) == len(pieces) + 2
     lines = body.split("\n")
@@ -310,8 +310,8 @@ def test_redaction_is_idempotent(text: str) -> None:
     redactor = Redactor([SECRET, "abcdefgh1", "redacted-x", "key=aiq-"])
     once = redactor.text(text)
     assert redactor.text(once) == once
-    assert redactor.found(once) == []
-    assert (once == text) == (redactor.found(text) == [])
+    assert redactor.secret_kinds(once) == []
+    assert (once == text) == (redactor.secret_kinds(text) == [])
 
 
 @settings(max_examples=40)

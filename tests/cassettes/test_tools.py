@@ -171,7 +171,7 @@ async def test_the_moment_the_research_time_ran_out_is_recorded(deck: DeckMaker)
                 before = await outcome_of(d.call("weather", place="Bergen"))
                 await asyncio.sleep(seconds)
                 refused = [await outcome_of(d.call("weather", place=place)) for place in ("Oslo", "Bergen")]
-                return [before, refused, d.session.spent(), d.session.cut_short]
+                return [before, refused, d.session.spent(), d.session.stop_reason]
 
             ends.append(await d.session.within_time(work()))
     assert ends[0] == ends[1]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aiq.cassettes.exchange import GIVEN_UP, TIME_UP, Exchange
-from aiq.cassettes.recorder import CassetteMiss, Recorder, shared
+from aiq.cassettes.recorder import CassetteMiss, Recorder, shared_slot
 from aiq.cassettes.redact import Redactor
 from aiq.cassettes.store import Store
 from aiq.core.concurrency import gather_bounded
@@ -164,7 +164,7 @@ async def test_a_resumed_run_deletes_nothing_and_keeps_what_judges_share_complet
     endpoint = await serve([OK])
     for mode, text in (("record", "own"), ("refresh", "shared")):
         async with deck(mode, endpoint.base_url, account="judge", from_start=False) as d:
-            with shared() if text == "shared" else nullcontext():
+            with shared_slot() if text == "shared" else nullcontext():
                 await d.ask(text)
     assert len(exchanges(tmp_path, "judge")) == 2
     with Store(tmp_path / "cassettes" / "judge.sqlite", writes=False) as store:

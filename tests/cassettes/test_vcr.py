@@ -19,7 +19,7 @@ from aiq.cassettes.exchange import GIVEN_UP, Exchange
 from aiq.cassettes.recorder import TOOL, Recorder
 from aiq.cassettes.redact import MARK, Redactor
 from aiq.cassettes.store import Store
-from aiq.cassettes.vcr import Form, exported, file_name, imported
+from aiq.cassettes.vcr import Form, file_name, from_vcr, to_vcr
 from aiq.core.run_settings import CassetteSettings
 from aiq.core.samples import SampleKey
 from aiq.llm.http import AsyncClient, AsyncHTTPTransport
@@ -51,7 +51,7 @@ async def recorded(mode: str, folder: Path) -> AsyncIterator[AsyncClient]:
     """A stock HTTP client on our transport, recording for KEY."""
     recorder = Recorder(configured(CassetteSettings, mode=mode), folder, Redactor([]))
     try:
-        with recorder.lent("agent", KEY):
+        with recorder.for_sample("agent", KEY):
             yield AsyncClient(transport=recorder.transport(AsyncHTTPTransport()))
     finally:
         recorder.close()
@@ -125,9 +125,9 @@ def test_exported_exchanges_are_imported_unchanged(
 ) -> None:
     file = tmp_path_factory.mktemp("vcr") / "cassette"
     for form in ("yaml", "json"):
-        text, held, without = exported(kept, form)
+        text, held, without = to_vcr(kept, form)
         file.write_text(text, encoding="ascii")
-        found = imported(file, Redactor([]))
+        found = from_vcr(file, Redactor([]))
         assert len(found) == held == len(kept) - without.total()
         assert found == [each for each in kept if each in found]
         assert form == "json" or not without
@@ -141,8 +141,8 @@ def test_what_vcrpy_cannot_hold_is_counted() -> None:
         Exchange("GET", "http://a.example", status=200, response_body=b"\xff"),
     ]
     without = {"call of a tool": 1, "failure without an answer": 1, "answer that broke off": 1}
-    assert exported(kept, "yaml")[1:] == (1, without)
-    assert exported(kept, "json")[1:] == (0, {**without, "body that is not text (YAML can hold it)": 1})
+    assert to_vcr(kept, "yaml")[1:] == (1, without)
+    assert to_vcr(kept, "json")[1:] == (0, {**without, "body that is not text (YAML can hold it)": 1})
 
 
 @given(st.lists(st.tuples(st.text(), st.integers(1, 12)), unique=True))
@@ -154,7 +154,7 @@ def test_file_names_are_safe_and_distinct(keys: list[tuple[str, int]]) -> None:
     assert file_name("s1/2", "json") == "s1-2.json"
 
 
-GOOD = exported([Exchange("GET", "http://a.example/", status=200, response_body=b"x")], "yaml")[0]
+GOOD = to_vcr([Exchange("GET", "http://a.example/", status=200, response_body=b"x")], "yaml")[0]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_the_values_of_secret_variables_are_redacted(tmp_path: Path, monkeypatch
     kept = [
         Exchange("GET", "http://a.example/?q=correct-horse-battery", status=200, response_body=b"correct-horse-battery")
     ]
-    file.write_text(exported(kept, "yaml")[0])
+    file.write_text(to_vcr(kept, "yaml")[0])
     assert main(["cassettes", "import", str(tmp_path), str(file), "--sample", "a/b", "--epoch", "3", "--judge"]) == 0
     with Store(tmp_path / "judge.sqlite", writes=False) as store:
         (exchange,) = store.exchanges("a/b/3")

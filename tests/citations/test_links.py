@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiq.citations.links import addresses
+from aiq.citations.links import find_urls
 from aiq.citations.parse import parse_report
 from tests.cases import table
 from tests.citations.rows import rows
@@ -16,13 +16,13 @@ each = table(__file__)
 
 @each("text")
 def test_addresses(text: str, found: list[str]) -> None:
-    assert list(addresses(text)) == found
+    assert list(find_urls(text)) == found
 
 
 @pytest.mark.timing
 @given(st.text(alphabet="https:/.()[]e, \n", max_size=60))
 def test_addresses_are_found_as_written(text: str) -> None:
-    assert all(url in text for url in addresses(text))
+    assert all(url in text for url in find_urls(text))
 
 
 def test_hostile_texts_are_read_in_linear_time() -> None:
@@ -32,7 +32,7 @@ def test_hostile_texts_are_read_in_linear_time() -> None:
         "https://" * 50_000,
         "https://e.com/" + "()" * 100_000 + ".!" * 50_000,
     ):
-        list(addresses(text))
+        list(find_urls(text))
     assert time.process_time() - start < 3
 
 

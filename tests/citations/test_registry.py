@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from aiq.citations.registry import SourceRegistry, worth_keeping
+from aiq.citations.registry import SourceRegistry, sources_to_keep
 from aiq.citations.verify import verify
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.run_settings import CitationSettings
@@ -101,7 +101,7 @@ def test_a_row_keeps_only_those_unretrieved_sources_that_the_report_names() -> N
     registry = SourceRegistry()
     registry.add(Source(url="https://e.com/page"), (0,))
     note(registry, " ".join(f"https://e.com/{n}" for n in range(1000)), "mentioned")
-    kept = worth_keeping(
+    kept = sources_to_keep(
         registry.known(), "It is [1].\n\n## Sources\n[1] [T](http://www.e.com/7/), https://e.com/page."
     )
     assert [(source.url, source.kind) for source in kept] == [

@@ -12,11 +12,11 @@ import pytest
 
 import aiq
 from aiq.__main__ import main
-from aiq.analysis.export_tables import inert
-from aiq.analysis.export_trackers import tracked
+from aiq.analysis.export_tables import escape_formula
+from aiq.analysis.export_trackers import read_tracked
 from aiq.core.reports import Metric
 from aiq.runs.folder import RunFolder
-from aiq.runs.listing import listed
+from aiq.runs.listing import list_runs
 from aiq.runs.manifest import JudgeSpec
 
 Captured = pytest.CaptureFixture[str]
@@ -79,8 +79,8 @@ def test_csv_has_the_frames_without_formulas(run: Path, tmp_path: Path, capsys: 
     shown = written["samples"].question.tolist()
     assert not [text for text in shown if re.match(r"\s*[=+\-@＝]", text)]
     assert [text.removeprefix("'") for text in shown] == QUESTIONS
-    assert [text for text in QUESTIONS if inert(text) == text] == ["ＳUM", QUESTIONS[6]]
-    assert inert(-1.5) == -1.5
+    assert [text for text in QUESTIONS if escape_formula(text) == text] == ["ＳUM", QUESTIONS[6]]
+    assert escape_formula(-1.5) == -1.5
 
 
 def test_parquet_has_the_frames_unchanged(run: Path, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_markdown_has_metrics_intervals_n_and_spend(run: Path, tmp_path: Path) -
 
 
 def test_trackers_get_config_intervals_spend_and_hashes(run: Path) -> None:
-    told = tracked(RunFolder(run))
+    told = read_tracked(RunFolder(run))
     summary, manifest = (json.loads((run / f"{name}.json").read_text()) for name in ("summary", "manifest"))
     assert told.parameters["llm.retry.attempts"] == manifest["config"]["llm"]["retry"]["attempts"]
     assert told.metrics["letters.count"] == summary["metrics"]["letters.count"]["mean"]
@@ -143,7 +143,7 @@ def test_mlflow_has_the_run_once(run: Path, tmp_path: Path, capsys: pytest.Captu
     store = client(f"sqlite:///{tmp_path / 'ml' / 'mlflow.db'}")
     (experiment,) = [found for found in store.search_experiments() if found.name != "Default"]
     (logged,) = store.search_runs([experiment.experiment_id])
-    told = tracked(RunFolder(run))
+    told = read_tracked(RunFolder(run))
     assert logged.info.status == "KILLED"
     assert logged.data.metrics == pytest.approx(told.metrics)
     assert logged.data.params["llm.retry.attempts"] == str(told.parameters["llm.retry.attempts"])
@@ -165,7 +165,7 @@ def test_wandb_writes_an_offline_run(
     assert main(["export", str(run), "--format", "wandb", "--to", str(tmp_path / "wb")]) == 0
     folder = Path(capsys.readouterr().out.splitlines()[-1].removeprefix("wandb sync "))
     (log,) = folder.glob("*.wandb")
-    told, held = tracked(RunFolder(run)), log.read_bytes()
+    told, held = read_tracked(RunFolder(run)), log.read_bytes()
     assert [name for name in (*told.metrics, *told.parameters, *told.tags) if name.encode() not in held] == []
     assert b"this-machine" not in held
     assert {path.name for path in (folder / "files").iterdir()} >= {path.name for path in told.files}
@@ -203,7 +203,7 @@ def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: Captu
     assert "8 attempts" in (text := capsys.readouterr().out)
     assert "the run is running, not finished" in text
     assert "## Attempts without a judgement" in text
-    told = tracked(RunFolder(cut_off))
+    told = read_tracked(RunFolder(cut_off))
     assert told.status == "running"
     assert (
         told.metrics["letters.count"]
@@ -213,7 +213,7 @@ def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: Captu
     assert aiq.load_runs(cut_off).runs.n_attempts.tolist() == [8]
     (results := cut_off.parent / "results").mkdir()
     shutil.copytree(cut_off, results / "tiny" / "run")
-    assert [one.summarised for one in listed(str(results))] == [False]
+    assert [one.summarised for one in list_runs(str(results))] == [False]
 
 
 def test_missing_scores_are_counted_by_metric(cut_off: Path) -> None:

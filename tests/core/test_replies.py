@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from aiq.core.replies import (
-    Said,
+    RawReply,
     ends_in_thought,
     is_tool_call,
     read_reply,
@@ -182,7 +182,7 @@ def test_repeated_calls_are_read_quickly(piece: str) -> None:
     assert time.process_time() - start < 2
 
 
-def said(content: Any = None, finish: str = "stop", **message: Any) -> Said:
+def said(content: Any = None, finish: str = "stop", **message: Any) -> RawReply:
     return read_reply("a.writer", {"role": "assistant", "content": content, **message}, finish)
 
 
@@ -202,7 +202,7 @@ def said(content: Any = None, finish: str = "stop", **message: Any) -> Said:
         (said(None, "tool_calls", tool_calls=[{"id": "1"}]), "the model called tools and said nothing"),
     ],
 )
-def test_an_empty_answer_has_a_reason(reply: Said, why: str) -> None:
+def test_an_empty_answer_has_a_reason(reply: RawReply, why: str) -> None:
     found = why_no_answer(" ", [said("before"), reply])
     assert found is not None
     assert found.startswith("the text is empty (a.writer: ")
@@ -253,5 +253,5 @@ LONG = said("word " * 50 + "the end of all", "MAX_TOKENS")
         pytest.param("A report from a file.", [], False, id="no model was asked"),
     ],
 )
-def test_a_report_is_cut_off_if_the_reply_it_ends_with_was(report: str, replies: list[Said], cut: bool) -> None:
+def test_a_report_is_cut_off_if_the_reply_it_ends_with_was(report: str, replies: list[RawReply], cut: bool) -> None:
     assert (why_cut_off(report, replies) is not None) == cut

@@ -36,6 +36,6 @@ def test_invalid_severities_are_refused(perturbations: dict[str, Any]) -> None:
 
 
 def test_ids_are_parsed_into_their_parts() -> None:
-    assert Perturbed.of(Perturbed("7.x", "facts", 25).id) == ("7.x", "facts", 25)
+    assert Perturbed.parse(Perturbed("7.x", "facts", 25).id) == ("7.x", "facts", 25)
     assert Perturbed("7", "facts", 25).tags == {"base": "7", "perturbation": "facts", "severity": "25"}
-    assert [Perturbed.of(text) for text in ("7", "7.25", "", ".facts.25", "7.facts.-1", "7..2")] == [None] * 6
+    assert [Perturbed.parse(text) for text in ("7", "7.25", "", ".facts.25", "7.facts.-1", "7..2")] == [None] * 6

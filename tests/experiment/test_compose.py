@@ -11,7 +11,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.settings import dotted
 from aiq.experiment.choices import description, options
 from aiq.experiment.compose import compose, compose_with_options, parse, settings_from
-from aiq.experiment.grid import refuse, refuse_axes, split, written
+from aiq.experiment.grid import as_override, refuse_axes, refuse_sweep, split
 from tests.cases import table
 
 each = table(__file__)
@@ -195,7 +195,7 @@ def test_a_wrong_override_is_one_line_with_the_nearest_match(overrides: list[str
 @each("message")
 def test_a_single_run_takes_single_values(override: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        refuse([override])
+        refuse_sweep([override])
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
     assert "agent=[" not in str(raised.value)  # only judges stand in lists
@@ -223,7 +223,7 @@ def test_a_config_can_name_axes_and_the_command_line_wins(typed: list[str], axes
 def test_values_of_axes_are_written_as_valid_overrides() -> None:
     values: list[JsonValue] = [1, 0.5, True, None, "it's, so", ["a", 2], {"k": [False]}]
     for value in values:
-        (override,) = parse([f"name={written(value)}"])
+        (override,) = parse([f"name={as_override(value)}"])
         assert override.value() == value
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aiq.core.run_settings import CheckpointerSettings
-from aiq.experiment.memory_store import cosine_distance, lent_store
+from aiq.experiment.memory_store import cosine_distance, lazy_store
 from tests.settings import configured
 
 LOADS = hasattr(sqlite3.Connection, "enable_load_extension")
@@ -53,7 +53,7 @@ def test_our_distance_equals_that_of_the_extension() -> None:
 
 async def test_the_store_is_opened_once_and_only_on_first_use(tmp_path: Path) -> None:
     before = threading.active_count()
-    async with lent_store(settings(tmp_path)) as store:
+    async with lazy_store(settings(tmp_path)) as store:
         assert not (tmp_path / "c.db").exists()
         assert threading.active_count() == before
         stores = await asyncio.gather(*(store() for _ in range(5)))
@@ -65,19 +65,19 @@ async def test_the_store_is_opened_once_and_only_on_first_use(tmp_path: Path) ->
 
 async def test_several_processes_can_create_the_tables_concurrently(tmp_path: Path) -> None:
     async def one(number: int) -> int:
-        async with lent_store(settings(tmp_path)) as store:
+        async with lazy_store(settings(tmp_path)) as store:
             await (await store()).aput(("a",), str(number), {"v": number}, index=False)
             return number
 
     assert await asyncio.gather(*map(one, range(6))) == list(range(6))
-    async with lent_store(settings(tmp_path)) as store:
+    async with lazy_store(settings(tmp_path)) as store:
         assert len(await (await store()).asearch(("a",), limit=10)) == 6
 
 
 async def test_postgres_keeps_no_memories_and_a_run_that_needs_them_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with lent_store(settings(tmp_path, kind="postgres", dsn_env="AIQ_TEST_DSN")) as store:
+    async with lazy_store(settings(tmp_path, kind="postgres", dsn_env="AIQ_TEST_DSN")) as store:
         assert caplog.records == []
         await store()
         await store()

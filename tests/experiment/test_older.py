@@ -6,7 +6,7 @@ from typing import Any
 
 import aiq
 from aiq.experiment.compose import compose_with_options, settings_from
-from aiq.experiment.resume import brought_up_to_date
+from aiq.experiment.resume import migrate
 from aiq.runs.manifest import Manifest
 
 OVERRIDES = ("experiment=deep_drb", "judge=[race,fact]", "clock=2026-11-01")
@@ -30,22 +30,22 @@ def manifest(*, without: str = "", options: bool = True, **changes: Any) -> Mani
 
 def test_a_current_config_stays_as_it_is() -> None:
     given = manifest()
-    assert brought_up_to_date(given) == (given, [])
+    assert migrate(given) == (given, [])
 
 
 def test_a_missing_setting_is_taken_from_the_option_with_a_note() -> None:
     whole = manifest().config
     recorded = ("agent.deep.max_loops", "llm.retry.first_seconds", "papers", "telemetry", "dataset.hub")
     for name, options in [*((name, True) for name in recorded), ("judge.race.tries", False), ("epochs", False)]:
-        found, notes = brought_up_to_date(manifest(without=name, options=options))
+        found, notes = migrate(manifest(without=name, options=options))
         assert len(notes) == 1
         assert notes[0].startswith(f"{name} is not in the manifest")
         assert settings_from(found.config) == settings_from(whole)
 
 
 def test_a_class_that_moved_is_replaced_by_the_options_class() -> None:
-    found, notes = brought_up_to_date(manifest(race="aiq.judges.gone:Race"))
+    found, notes = migrate(manifest(race="aiq.judges.gone:Race"))
     assert found.config == manifest().config
     assert notes == ["judge.race.target: aiq.judges.gone:Race is now aiq.judges.race:Race, as in judge=race"]
     given = manifest(race="aiq.judges.gone:Race", options=False)
-    assert brought_up_to_date(given) == (given, [])  # the plan says what is wrong
+    assert migrate(given) == (given, [])  # the plan says what is wrong

@@ -10,7 +10,7 @@ from aiq.core.reports import Metric
 from aiq.core.run_settings import FailureSettings
 from aiq.core.samples import SampleKey
 from aiq.core.usage import Usage
-from aiq.experiment.search import Halving, Tried, check_optuna, drawn, suggested
+from aiq.experiment.search import Halving, TriedPoint, check_optuna, random_points, suggest_point
 from aiq.runs.manifest import JudgeSpec, RunSpec
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
 from aiq.runs.state import RunState
@@ -39,11 +39,11 @@ def state(right: Callable[[int], bool], tokens: int = 10) -> RunState:
 
 
 def test_points_are_drawn_from_the_grid_without_repetition() -> None:
-    found = drawn([3, 4, 1000000], 50, seed=1)
+    found = random_points([3, 4, 1000000], 50, seed=1)
     assert len(set(found)) == 50
-    assert found == sorted(found) == drawn([3, 4, 1000000], 50, seed=1)
-    assert found != drawn([3, 4, 1000000], 50, seed=2)
-    assert drawn([2, 2], 9, seed=1) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert found == sorted(found) == random_points([3, 4, 1000000], 50, seed=1)
+    assert found != random_points([3, 4, 1000000], 50, seed=2)
+    assert random_points([2, 2], 9, seed=1) == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
 AXES = (("1", "2", "3", "5"), ("2", "3", "4"), ("a", "b"))
@@ -55,16 +55,16 @@ def numbers(places: tuple[int, ...]) -> tuple[float, float]:
 
 def test_optuna_continues_from_the_points_tried() -> None:
     pytest.importorskip("optuna", reason="the extra `optuna` is not installed")
-    tried = [Tried(places, numbers(places)) for places in drawn([4, 3, 2], 5, seed=0)]
-    tried[0] = Tried(tried[0].places, None)  # a failure
+    tried = [TriedPoint(places, numbers(places)) for places in random_points([4, 3, 2], 5, seed=0)]
+    tried[0] = TriedPoint(tried[0].places, None)  # a failure
     for _ in range(19):
-        places = suggested(AXES, tried, 0, higher_is_better=True)
+        places = suggest_point(AXES, tried, 0, higher_is_better=True)
         assert places is not None
-        tried.append(Tried(places, numbers(places)))
-    assert suggested(AXES, tried, 0, higher_is_better=True) is None
+        tried.append(TriedPoint(places, numbers(places)))
+    assert suggest_point(AXES, tried, 0, higher_is_better=True) is None
     assert len({one.places for one in tried}) == 24
     assert (3, 1, 1) in {one.places for one in tried[:15]}  # the best
-    assert suggested(AXES, tried[:9], 0, higher_is_better=True) == tried[9].places
+    assert suggest_point(AXES, tried[:9], 0, higher_is_better=True) == tried[9].places
 
 
 def test_without_optuna_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,19 +87,19 @@ def test_a_point_that_cannot_win_is_stopped() -> None:
     best, far = state(lambda n: n % 10 > 0), state(lambda n: n % 2 > 0)
     near = state(lambda n: n % 10 != 1 and n != 5)
     halving = Halving(IDS, points=3, rungs=3, error=0.05, seed=0)
-    beaten = halving.beaten(1, METRIC, {0: far, 1: near, 2: best})
+    beaten = halving.eliminated(1, METRIC, {0: far, 1: near, 2: best})
     assert list(beaten) == [0]
     assert beaten[0].leader == 2
     assert beaten[0].p <= halving.level
     assert "from point 2 after 60 samples" in str(beaten[0])
     lower = METRIC.model_copy(update={"higher_is_better": False})
-    assert list(halving.beaten(1, lower, {0: far, 1: near, 2: best})) == [1, 2]
-    assert halving.beaten(2, METRIC, {0: far, 2: best}) == {}  # the last rung has all samples: nothing to save
+    assert list(halving.eliminated(1, lower, {0: far, 1: near, 2: best})) == [1, 2]
+    assert halving.eliminated(2, METRIC, {0: far, 2: best}) == {}  # the last rung has all samples: nothing to save
 
 
 def test_points_with_the_same_results_continue_as_one() -> None:
     same, costlier = state(lambda n: n > 9), state(lambda n: n > 9, tokens=11)
     halving = Halving(IDS, points=4, rungs=4, error=0.05, seed=0)
     states = {0: same, 1: costlier, 2: state(lambda n: n > 9), 3: state(lambda n: n > 30)}
-    assert halving.alike(1, states) == {2: 0}
-    assert halving.alike(0, states) == {}  # 15 samples can hide too much
+    assert halving.duplicates(1, states) == {2: 0}
+    assert halving.duplicates(0, states) == {}  # 15 samples can hide too much

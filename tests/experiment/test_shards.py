@@ -9,7 +9,7 @@ from aiq.__main__ import main
 from aiq.core.samples import Shard
 from aiq.experiment.launchers.base import ShardEnd
 from aiq.experiment.launchers.processes import Processes
-from aiq.experiment.shards import end_of
+from aiq.experiment.shards import combined_end
 from aiq.runs.folder import RunFolder
 from tests.cases import group, table
 from tests.experiment.conftest import Captured, Workplace
@@ -112,13 +112,13 @@ def test_processes_share_a_run_and_one_that_dies_is_replaced(here: Workplace, la
 
 async def test_a_shards_process_returns_its_exit_code_and_last_line(tmp_path: Path) -> None:
     end = await Processes(Processes.Settings()).run(tmp_path / "nowhere", Shard(1, 2))
-    assert (end.code, end.said.partition(" (")[0]) == (2, f"{tmp_path}/nowhere is not a run folder")
+    assert (end.code, end.error.partition(" (")[0]) == (2, f"{tmp_path}/nowhere is not a run folder")
 
 
 @each("codes")
 def test_what_stops_a_shard_stops_the_run(codes: list[int], ended: str, said: str | None) -> None:
     ends = [ShardEnd(code, "no key; finished work is kept, resume with: aiq run resume=a") for code in codes]
-    status, error = end_of(ends)
+    status, error = combined_end(ends)
     assert (status, error and str(error).partition(";")[0]) == (ended, said)
 
 

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from aiq.__main__ import main
 from aiq.site.pages import data_records
-from aiq.site.transcript import events_shown, outlined, shortener
+from aiq.site.transcript import outline, render_events, shortener
 from tests.experiment.conftest import Captured, Workplace
 
 
@@ -115,7 +115,7 @@ def test_json_is_outlined_for_reading() -> None:
         "facts": [{"id": "d1"}],
     }
     said = ["  - model: m, vote: 1, value: 0.333", "    answer:", "      comment: no", "      evaluation: wrong"]
-    assert outlined(detail).split("\n") == [
+    assert outline(detail).split("\n") == [
         "tries: 2, ok: yes, levels (exact: 1), ids: a; b",
         "judgements:",
         *said,
@@ -137,7 +137,7 @@ def test_a_changed_dataset_has_no_gold_answer(here: Workplace, capsys: Captured)
 def test_a_call_without_an_answer_names_no_status() -> None:
     called = {"type": "model_called", "role": "a.b", "model": "m", "latency_ms": 120023.0, "error": "no answer in time"}
     console = Console(record=True, width=80, file=io.StringIO())
-    console.print(events_shown([{**called, "status": status} for status in (None, 500)], shortener(None)))
+    console.print(render_events([{**called, "status": status} for status in (None, 500)], shortener(None)))
     shown = console.export_text()
     assert "error (no answer):" in shown
     assert "error (HTTP 500):" in shown

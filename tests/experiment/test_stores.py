@@ -142,8 +142,8 @@ class Model:
 async def test_a_question_is_asked_once_however_many_ask(folder: RunFolder) -> None:
     store, model = AnswerStore(folder), Model()
     judges = [SharedAnswers(store) for _ in range(5)]
-    assert await asyncio.gather(*[judge.once("q", model.ask) for judge in judges]) == ["answer 1"] * 5
-    assert await judges[0].once("other", model.ask) == "answer 2"
+    assert await asyncio.gather(*[judge.get_or_ask("q", model.ask) for judge in judges]) == ["answer 1"] * 5
+    assert await judges[0].get_or_ask("other", model.ask) == "answer 2"
     for judge in judges:
         judge.write()
     store.close()
@@ -151,23 +151,23 @@ async def test_a_question_is_asked_once_however_many_ask(folder: RunFolder) -> N
     assert len(file.read_text().splitlines()) == 2
     file.write_bytes(file.read_bytes()[:-4])  # a torn answer is asked for again
     store = AnswerStore(folder)
-    assert await SharedAnswers(store).once("q", model.ask) == "answer 1"
+    assert await SharedAnswers(store).get_or_ask("q", model.ask) == "answer 1"
     assert model.asked == 2
-    assert await SharedAnswers(store).once("other", model.ask) == "answer 3"
+    assert await SharedAnswers(store).get_or_ask("other", model.ask) == "answer 3"
 
 
 async def test_only_answers_whose_cost_is_recorded_outlive_the_process(folder: RunFolder) -> None:
     """Otherwise a killed run would reuse an answer whose cost is in no row."""
     store, model = AnswerStore(folder), Model()
     booked, killed = SharedAnswers(store), SharedAnswers(store)
-    await booked.once("a", model.ask)
-    await killed.once("b", model.ask)
-    await booked.once("b", model.ask)  # used, but not paid for here
+    await booked.get_or_ask("a", model.ask)
+    await killed.get_or_ask("b", model.ask)
+    await booked.get_or_ask("b", model.ask)  # used, but not paid for here
     booked.write()
     store = AnswerStore(folder)
-    await SharedAnswers(store).once("a", model.ask)
+    await SharedAnswers(store).get_or_ask("a", model.ask)
     assert model.asked == 2
-    await SharedAnswers(store).once("b", model.ask)
+    await SharedAnswers(store).get_or_ask("b", model.ask)
     assert model.asked == 3
 
 
@@ -178,7 +178,7 @@ async def test_after_a_failure_the_next_one_asks_the_question(folder: RunFolder)
         raise ModelError("nothing came")
 
     one, other = SharedAnswers(store), SharedAnswers(store)
-    told = await asyncio.gather(one.once("q", fails), other.once("q", model.ask), return_exceptions=True)
+    told = await asyncio.gather(one.get_or_ask("q", fails), other.get_or_ask("q", model.ask), return_exceptions=True)
     assert isinstance(told[0], ModelError)
     assert told[1] == "answer 1"
     one.write()

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from aiq.__main__ import main
-from aiq.analysis.sweeps import evaluated
+from aiq.analysis.sweeps import evaluate
 from aiq.core.interrupts import terminated_as_interrupted
 from aiq.runs.folder import RunFolder, find_run
 from aiq.runs.sweeps import Point, Sweep, SweepFolder
@@ -44,7 +44,7 @@ def test_a_sweep_is_a_result_whose_points_are_runs(here: Workplace, capsys: Capt
     assert rise.p is not None
     assert rise.p == pytest.approx(4 * (rise.difference.p or 0))  # of six pairs two are equal but for a seed
     stopped = found.with_point(found.points[1].model_copy(update={"status": "stopped"}))
-    again = evaluated(stopped, SweepFolder(runs[0].parent)).differences
+    again = evaluate(stopped, SweepFolder(runs[0].parent)).differences
     rise = next(one for one in again if (one.against, one.point, one.metric) == (0, 2, "letters.count"))
     assert rise.p == pytest.approx(5 * (rise.difference.p or 0))  # what was looked at counts, stopped or not
     out = capsys.readouterr().out

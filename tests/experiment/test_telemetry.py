@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from aiq.__main__ import main
-from aiq.cassettes.recorder import recorded as about
+from aiq.cassettes.recorder import read_description as about
 from aiq.core.events import AgentFinished, AgentStarted, Event, ModelCalled, RunFinished, ToolCalled, ToolReturned
 from aiq.core.run_settings import TelemetrySettings
 from aiq.core.samples import SampleKey

@@ -60,15 +60,15 @@ def test_a_run_is_followed_through_the_files_it_writes(here: Workplace) -> None:
     samples.write_bytes(rows[0] + rows[1][:40])
     scores.write_bytes(b"")
     followed = FollowedRun(RunFolder(run))
-    assert (followed.total, followed.look()) == (4, ([], []))
+    assert (followed.total, followed.poll()) == (4, ([], []))
     samples.write_bytes(b"".join(rows))
     scores.write_bytes(b"".join(judged))
-    finished, again = followed.look()
+    finished, again = followed.poll()
     assert (len(finished), again) == (4, [])
     first = json.loads(rows[0])
     with samples.open("a") as file:
         file.write(json.dumps({**first, "attempt": 2}) + "\n")
-    assert followed.look() == ([], [(first["sample_id"], first["epoch"])])
+    assert followed.poll() == ([], [(first["sample_id"], first["epoch"])])
     assert len(followed.state.attempts) == 4
 
 
@@ -85,8 +85,8 @@ def test_watching_ends_with_the_run(here: Workplace, capsys: Captured, monkeypat
     looked = threading.Event()
 
     class Looked(FollowedRun):
-        def look(self) -> tuple[list[SampleKey], list[SampleKey]]:
-            found = super().look()
+        def poll(self) -> tuple[list[SampleKey], list[SampleKey]]:
+            found = super().poll()
             looked.set()
             return found
 

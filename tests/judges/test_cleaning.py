@@ -151,14 +151,14 @@ async def test_an_answer_that_drops_or_adds_text_is_asked_again_and_then_an_erro
 class Kept(Answers):
     """An answer that an earlier judge accepted."""
 
-    async def once(self, key: str, ask: Any) -> str:
+    async def get_or_ask(self, key: str, ask: Any) -> str:
         return "# The port\n\nThe port of Tessmark moved 12 ships in 2025."
 
 
 async def test_the_share_is_a_setting_and_a_kept_answer_that_is_now_too_short_is_asked_again() -> None:
     async with scripted([CLEANED]) as (session, endpoint):
         kept = replace(session, answers=Kept())
-        assert await cleaner(cleaning_share=0.5).clean(REPORT, "en", kept) == await Kept().once("", ask=None)
+        assert await cleaner(cleaning_share=0.5).clean(REPORT, "en", kept) == await Kept().get_or_ask("", ask=None)
         assert endpoint.got == []
         assert await cleaner(cleaning_share=0.9).clean(REPORT, "en", kept) == CLEANED
     assert len(endpoint.got) == 1

@@ -15,7 +15,7 @@ from aiq.core.reports import Score
 from aiq.core.samples import Expected, NeededNumber, Question, Sample, Truth, TruthRow
 from aiq.core.session import Session
 from aiq.experiment.compose import config_of_options
-from aiq.judges.events import Events, EventsSettings, stated
+from aiq.judges.events import Events, EventsSettings, stated_numbers
 from tests.cases import table
 from tests.judges.parts import as_report
 
@@ -36,7 +36,7 @@ def total(value: float) -> list[NeededNumber]:
 
 @each("report")
 def test_numbers_are_found_beside_their_labels(report: str) -> None:
-    assert stated(report, needed(THEMES)) == {0, 1, 2}
+    assert stated_numbers(report, needed(THEMES)) == {0, 1, 2}
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_numbers_are_found_beside_their_labels(report: str) -> None:
     ],
 )
 def test_a_number_of_another_label_or_kind_does_not_count(report: str, right: set[int]) -> None:
-    assert stated(report, needed(THEMES)) == right
+    assert stated_numbers(report, needed(THEMES)) == right
 
 
 SHARES = needed({"AI": 19.3878, "Cloud": 21.4286}, percent=True)
@@ -83,7 +83,7 @@ SHARES = needed({"AI": 19.3878, "Cloud": 21.4286}, percent=True)
     ],
 )  # fmt: skip
 def test_totals_shares_words_and_periods(report: str, expected: list[NeededNumber], right: set[int]) -> None:
-    assert stated(report, expected) == right
+    assert stated_numbers(report, expected) == right
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiq.judges.fact import by_url
-from aiq.judges.fact_extract import agreement, alike, chunks, cited_statements, extract_by_model, urls
+from aiq.judges.fact_extract import agreement, chunks, cited_statements, extract_by_model, is_restatement, urls
 from aiq.judges.fact_questions import FactCitation, FactQuestions
 from tests.judges.parts import scripted
 
@@ -51,7 +51,7 @@ async def test_all_forms_of_citation_are_extracted_by_rules_and_by_the_offline_m
     async with offline() as session:
         found, _ = await by_model(session, text)
     assert [c.url for c in found] == [url for _, _, url in expected]
-    assert alike(found[0].statement, expected[0][0])
+    assert is_restatement(found[0].statement, expected[0][0])
 
 
 async def test_a_citation_found_by_the_model_is_kept_if_the_report_contains_its_url() -> None:
@@ -93,8 +93,8 @@ def test_agreement_compares_urls_and_words() -> None:
     ],
 )
 def test_two_wordings_of_one_statement(one: str, other: str, same: bool) -> None:
-    assert alike(one, other) is same
-    assert alike(other, one) is same
+    assert is_restatement(one, other) is same
+    assert is_restatement(other, one) is same
 
 
 TABLE = "| Name | Founded | Head |\n| --- | --- | --- |\n| Halden | 1912 [1] | Ilan Corvey [2] |\n| Orm | – | – |"

@@ -10,7 +10,7 @@ from aiq.core.reports import Score
 from aiq.core.samples import NeededFact, Question, Sample, Truth
 from aiq.core.session import Session
 from aiq.judges.base import NoSettings
-from aiq.judges.world import World, stated
+from aiq.judges.world import World, stated_forms
 from tests.judges.parts import as_report
 
 SESSION = cast(Session, None)  # the judge does not use its session
@@ -113,10 +113,10 @@ NOT_STATED = [
     [*((*case, True) for case in STATED), *((*case, False) for case in NOT_STATED)],
 )
 def test_what_a_report_states(form: str, report: str, expected: bool) -> None:
-    assert stated(report, [form]) == ({form} if expected else set())
+    assert stated_forms(report, [form]) == ({form} if expected else set())
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(report: str) -> None:
-    stated(report, [FORM])
-    assert stated(f"{report.replace('#', '')}\n\nHalden Works has 4,310 people.\n\nEnd.", [FORM])
+    stated_forms(report, [FORM])
+    assert stated_forms(f"{report.replace('#', '')}\n\nHalden Works has 4,310 people.\n\nEnd.", [FORM])

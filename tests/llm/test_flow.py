@@ -65,7 +65,7 @@ def answer(status: int = 200, **headers: str) -> Response:
 
 async def ended(send: Send, status: int | None = 200) -> None:
     send.end(Usage(calls=1))
-    send.came(None if status == 200 else Failure("no", status))
+    send.note_outcome(None if status == 200 else Failure("no", status))
 
 
 LOST = [429, 500, 503, None]
@@ -161,7 +161,7 @@ def test_a_wait_requested_of_one_call_holds_all_and_spreads_them_after_it() -> N
                 await ended(send)
 
         first = await a_send(flow).__aenter__()
-        first.told(answer(429, retry_after="5"))
+        first.note_response(answer(429, retry_after="5"))
         await ended(first, 429)
         await asyncio.gather(*map(call, range(8)))
         assert times[0] == 5
@@ -169,8 +169,8 @@ def test_a_wait_requested_of_one_call_holds_all_and_spreads_them_after_it() -> N
         assert all(1 / 16 < gap < 1 / 8 for gap in gaps)
         assert len(set(gaps)) == 7
         second = await a_send(flow).__aenter__()
-        second.told(answer(200, retry_after="5"))  # not a refusal
-        second.told(answer(503, retry_after="86400"))  # not worth waiting for
+        second.note_response(answer(200, retry_after="5"))  # not a refusal
+        second.note_response(answer(503, retry_after="86400"))  # not worth waiting for
         await call(8)
         assert now() < 7
 
@@ -208,11 +208,11 @@ def test_nothing_is_sent_into_a_bucket_that_is_known_to_be_empty(headers: dict[s
             async with a_send(flow, model=model) as send:
                 times.append(now())
                 await asyncio.sleep(100)
-                send.told(answer(200))
+                send.note_response(answer(200))
                 await ended(send)
 
         first = await a_send(flow).__aenter__()
-        first.told(answer(200, **headers))
+        first.note_response(answer(200, **headers))
         await ended(first)
         calls = [asyncio.create_task(call()) for _ in range(8)]
         other = asyncio.create_task(call("another"))
@@ -229,7 +229,7 @@ def test_sends_after_a_call_are_subtracted_from_its_answers_count_and_late_answe
         first, second, third = [await a_send(flow).__aenter__() for _ in range(3)]
 
         def tell(send: Send, left: int) -> None:
-            send.told(answer(200, ratelimit_remaining=str(left), ratelimit_reset="30", ratelimit_limit="5"))
+            send.note_response(answer(200, ratelimit_remaining=str(left), ratelimit_reset="30", ratelimit_limit="5"))
 
         tell(second, 2)  # the third is one of them
         tell(first, 5)
@@ -274,7 +274,7 @@ def test_a_bucket_is_used_up_however_it_refills(fills: str, late: float, used: f
                     asks = {"retry_after": "1"} if status == 429 else {}
                     told = answer(status, **openai("requests", 60, int(free), f"{reset + 0.001:f}s"), **asks)
                     await asyncio.sleep(chance.uniform(0.05, 0.3))
-                    send.told(told)
+                    send.note_response(told)
                     await ended(send, status)
                 if status == 200:
                     return
@@ -326,7 +326,7 @@ def test_an_endpoint_is_given_up_when_no_call_gets_an_answer() -> None:
         async def tried(status: int | None, name: object, *, nobody: bool = False) -> None:
             async with a_send(flow, name) as send:
                 send.end()
-                send.came(None if status == 200 else Failure("HTTP 503", status, nobody=nobody))
+                send.note_outcome(None if status == 200 else Failure("HTTP 503", status, unreachable=nobody))
 
         for _ in range(5):  # no answer yet: the settings are wrong, which is reported elsewhere
             await tried(None, "a", nobody=True)
@@ -344,13 +344,13 @@ def test_an_endpoint_is_given_up_when_no_call_gets_an_answer() -> None:
         assert not flow.silent
         await tried(503, 5)
         assert flow.silent
-        assert flow.gone() is None
+        assert flow.silence_error() is None
         await asyncio.sleep(119)
-        assert flow.gone() is None
+        assert flow.silence_error() is None
         await asyncio.sleep(1)
-        assert flow.gone() == "has not answered for 120 s (5 tries, the last: HTTP 503)"
+        assert flow.silence_error() == "has not answered for 120 s (5 tries, the last: HTTP 503)"
         await tried(200, 6)
-        assert flow.gone() is None
+        assert flow.silence_error() is None
         await tried(None, 7, nobody=True)  # no request can be the reason
         assert flow.silent
 
@@ -363,8 +363,8 @@ def test_in_a_replay_nothing_waits() -> None:
         flow = Flow(settings, replayed=True)
         for i in range(100):
             send = await a_send(flow, i).__aenter__()
-            send.told(answer(429, retry_after="30", ratelimit_remaining="0", ratelimit_reset="30"))
-            send.came(Failure("no", None, nobody=True))
-        assert (now(), flow.silent, flow.gone()) == (0, False, None)
+            send.note_response(answer(429, retry_after="30", ratelimit_remaining="0", ratelimit_reset="30"))
+            send.note_outcome(Failure("no", None, unreachable=True))
+        assert (now(), flow.silent, flow.silence_error()) == (0, False, None)
 
     timed(work)

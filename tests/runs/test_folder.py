@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aiq.core.errors import UserError
 from aiq.core.samples import SampleKey, Shard
-from aiq.runs.folder import RunFolder, Writer, find_run, in_use, new_run_id, write_whole
+from aiq.runs.folder import RunFolder, Writer, find_run, in_use, new_run_id, write_atomic
 
 
 @given(st.integers(1, 9), st.integers(0, 40))
@@ -53,7 +53,7 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
     path = tmp_path / "summary.json"
     path.write_text("old")
     with path.open() as reader:
-        write_whole(path, "new")
+        write_atomic(path, "new")
         assert reader.read() == "old"
     assert path.read_text() == "new"
     assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]

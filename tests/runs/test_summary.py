@@ -61,16 +61,16 @@ def test_failures_with_the_same_cause_are_counted_under_the_first_message() -> N
 def test_a_key_is_done_when_the_current_judge_has_scored_its_last_attempt() -> None:
     state = state_of()
     (key,) = state.spec.keys
-    assert state.left() == [key]
+    assert state.remaining() == [key]
     state.add_scores([score(key), score(key, "j.y")])
-    assert state.left() == []
+    assert state.remaining() == []
     state.add_scores([score(key, judge_hash="old")])
-    assert state.left() == [key]
+    assert state.remaining() == [key]
     state.add_scores([score(key), score(key, "unknown.metric", judge_hash="other")])
     state.add_attempt(row(key, attempt=2))
-    assert (state.left(), state.by_sample("j.x")) == ([key], {})
+    assert (state.remaining(), state.by_sample("j.x")) == ([key], {})
     state.add_scores([score(key, attempt=2, **FAILED), score(key, "j.y", attempt=2)])
-    assert (state.left(), state.judge_errors()) == ([key], {"j": ["no"]})  # an error is tried again
+    assert (state.remaining(), state.judge_errors()) == ([key], {"j": ["no"]})  # an error is tried again
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_caveats_of_scores_are_summed_up_and_may_count_as_a_failure(retry: bool,
         state.add_scores([score(key, detail={CAVEAT: caveat.model_dump(mode="json")}), score(key, "j.y")])
     text = "3 of 16 pages were not read: 2 http, 1 timeout; the first: no"
     assert {name: str(caveat) for name, caveat in state.caveats().items()} == {"j": text}
-    assert state.left() == list(state.spec.keys[1:] if retry else ())
+    assert state.remaining() == list(state.spec.keys[1:] if retry else ())
     assert state.exit_code("finished") == code
-    assert state.excesses() == (["judge j: 3 of 16 pages were not read"] if code else [])
+    assert state.excess_failures() == (["judge j: 3 of 16 pages were not read"] if code else [])
 
 
 @pytest.mark.parametrize("rule", ["worst", "exclude"])

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from aiq.core.errors import ConfigError
 from aiq.core.plugins import validate
 from aiq.core.settings import Plugin, Settings
-from aiq.experiment.compose import compose_apart
+from aiq.experiment.compose import compose_group
 from aiq.serve.agents import Agents
 from aiq.serve.settings import ServeSettings, setup_of
 from aiq.serve.wire import task_request
@@ -35,7 +35,7 @@ CHOICES = {"plain": {}, "numbers": {"depth": NUMBER}, "texts": {"depth": TEXT, "
 
 
 def adapter(*agents: str) -> TypeAdapter[Any]:
-    settings = validate(ServeSettings, compose_apart("serve", "default", []), "serve")
+    settings = validate(ServeSettings, compose_group("serve", "default", []), "serve")
     return TypeAdapter(task_request(settings, {agent: CHOICES[agent] for agent in agents}))
 
 

@@ -13,7 +13,7 @@ from aiq.datasets import Samples
 from aiq.runs.folder import RunFolder
 from aiq.runs.manifest import Manifest
 from aiq.site.pages import data_line, data_records, write_run
-from aiq.site.records import again
+from aiq.site.records import rerun_command
 from aiq.site.results import write_site
 from aiq.site.timeline import timeline, writer_of
 from tests.site.made import ADDRESS, PASSAGE, RELAXED, REPORT, RUN, events, row, write_made_run, write_results
@@ -147,7 +147,7 @@ def test_a_broken_run_is_named_and_does_not_stop_others(tmp_path: Path, capsys: 
 )
 def test_the_command_that_runs_a_sample_again(overrides: list[str], sample: str, command: str) -> None:
     manifest = Manifest.model_validate(RUN["manifest"] | {"overrides": overrides})
-    assert again(manifest, sample) == command
+    assert rerun_command(manifest, sample) == command
 
 
 def test_a_timeline_has_results_in_their_calls_and_each_text_once() -> None:

@@ -5,7 +5,7 @@ import yaml
 
 import aiq
 from aiq.core.run_settings import DatasetSettings
-from aiq.site.settings import explained
+from aiq.site.settings import annotated_yaml
 from tests.settings import places
 
 MAPS = ("roles", "fallbacks", "prices", "perturbations", "faults")
@@ -16,7 +16,7 @@ MAPS = ("roles", "fallbacks", "prices", "perturbations", "faults")
 def test_every_line_is_explained_and_the_config_is_unchanged(experiment: str) -> None:
     remarks = 'user.feedback=["a # b: c","it is \\"so\\"","年"]'
     settings = aiq.settings(f"experiment={experiment}", "user.kind=feedback", remarks, "offline.faults.http_500=0.1")
-    text = explained(settings)
+    text = annotated_yaml(settings)
     assert yaml.safe_load(text) == settings.model_dump(mode="json")
     depth = None
     for line in text.splitlines():
@@ -38,5 +38,5 @@ def test_every_setting_has_a_description() -> None:
 def test_a_missing_class_leaves_its_settings_without_descriptions() -> None:
     settings = aiq.settings("experiment=deep_drb")
     gone = settings.agent.model_copy(update={"target": "nowhere:Nobody"})
-    text = explained(settings.model_copy(update={"agent": gone}))
+    text = annotated_yaml(settings.model_copy(update={"agent": gone}))
     assert "  entry: deep\n" in text

@@ -91,7 +91,7 @@ def test_a_paired_difference_leaves_out_how_hard_the_samples_are() -> None:
 def test_equal_runs_do_not_differ_and_disjoint_runs_are_not_compared() -> None:
     values = {"a": [0.0, 1.0], "b": [1.0, 1.0]}
     found = known(paired_means(values, values))
-    assert (found.mean, found.ci95, found.p, found.none) == (0.0, None, None, True)
+    assert (found.mean, found.ci95, found.p, found.is_zero) == (0.0, None, None, True)
     assert paired_means(values, {"c": [1.0]}) is None
     assert paired_ratios({"a": [(1.0, 2.0)]}, {"b": [(1.0, 2.0)]}) is None
 

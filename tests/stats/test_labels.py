@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from aiq.stats.intervals import Interval
-from aiq.stats.labels import Labelled, Rates, corrected, labels_alone, ppi, rates, transported, with_failed
+from aiq.stats.labels import Labelled, Rates, labels_alone, ppi, ppi_estimate, rates, rogan_gladen, with_failed
 
 
 def bits(text: str) -> list[float]:
@@ -43,22 +43,22 @@ def test_labels_of_other_runs_correct_by_the_judges_error_rates_there() -> None:
     """The mean is truescore's rogan_gladen_estimate, 0.992; a judge that is never wrong leaves the share unchanged."""
     known = rates(list(zip(RIGHT, JUDGED, strict=True)))
     assert known == Rates(18 / 24, 4 / 6, 24, 6)
-    mean, (low, high) = transported([*JUDGED, *OTHERS], known) or (0.0, (0.0, 0.0))
+    mean, (low, high) = rogan_gladen([*JUDGED, *OTHERS], known) or (0.0, (0.0, 0.0))
     assert mean == pytest.approx(0.992, abs=1e-12)
     assert 0 < low < mean <= high == 1
-    mean, (low, high) = transported([1.0] * 60 + [0.0] * 40, Rates(1.0, 1.0, 10**6, 10**6)) or (0.0, (0.0, 0.0))
+    mean, (low, high) = rogan_gladen([1.0] * 60 + [0.0] * 40, Rates(1.0, 1.0, 10**6, 10**6)) or (0.0, (0.0, 0.0))
     assert mean == pytest.approx(0.6)
     assert (low, high) == pytest.approx((0.502, 0.691), abs=0.002)  # Wilson's interval
-    assert transported([1.0], Rates(0.5, 0.5, 9, 9)) is None
+    assert rogan_gladen([1.0], Rates(0.5, 0.5, 9, 9)) is None
     assert rates([(1.0, 1.0)]) is None
 
 
 def test_a_useless_judge_leaves_the_mean_of_the_labels() -> None:
     labelled: Labelled = [(float(number < 12), 1.0) for number in range(16)]
-    mean, interval, weight = corrected(labelled, [1.0] * 50)
+    mean, interval, weight = ppi_estimate(labelled, [1.0] * 50)
     assert (mean, weight) == (0.75, 0.0)
     assert interval == pytest.approx(labels_alone(labelled)[1])
-    assert corrected(labelled, [])[:2] == labels_alone(labelled)  # every sample is labelled
+    assert ppi_estimate(labelled, [])[:2] == labels_alone(labelled)  # every sample is labelled
 
 
 def test_an_interval_with_failures_covers_the_truth_of_all_samples() -> None:
@@ -66,7 +66,7 @@ def test_an_interval_with_failures_covers_the_truth_of_all_samples() -> None:
     draw, covered, known = random.Random(1), 0, Rates(1.0, 1.0, 10**6, 10**6)
     for _ in range(400):
         judged = [float(draw.random() < 0.9) for _ in range(100) if draw.random() < 0.5]
-        found = transported(judged, known)
+        found = rogan_gladen(judged, known)
         assert found is not None
         mean, interval = with_failed(*found, len(judged) / 100, 100, 0.0)
         assert mean == pytest.approx(sum(judged) / 100)
@@ -87,13 +87,13 @@ def test_intervals_cover_the_truth_and_are_narrower_than_with_labels_alone(share
     for _ in range(300):
         labelled = [judged(draw.random() < share) for _ in range(40)]
         others = [judged(draw.random() < share)[1] for _ in range(200)]
-        found, alone = corrected(labelled, others)[1], labels_alone(labelled)[1]
+        found, alone = ppi_estimate(labelled, others)[1], labels_alone(labelled)[1]
         assert found is not None
         assert alone is not None
         covered += found[0] <= share <= found[1]
         widths.append((found, alone))
         known = rates([judged(draw.random() < 0.5) for _ in range(40)])
-        there = transported(others, known) if known else None
+        there = rogan_gladen(others, known) if known else None
         elsewhere += there is None or there[1][0] <= share <= there[1][1]
     assert covered / 300 >= 0.92
     assert elsewhere / 300 >= 0.92

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from aiq.stats.power import POWER, power, resolvable, samples_needed
+from aiq.stats.power import POWER, detectable_effect, power, samples_needed
 from aiq.stats.significance import paired_p
 
 Change = Callable[[random.Random], float]
@@ -48,14 +48,14 @@ def test_the_samples_needed_find_the_difference_with_the_stated_power(
 @pytest.mark.parametrize("step", [None, 1.0])
 def test_the_smallest_resolvable_difference_needs_that_many_samples(step: float | None) -> None:
     for n in (20, 100, 1000):
-        found = resolvable(0.4, n, 0.05, step)
+        found = detectable_effect(0.4, n, 0.05, step)
         assert found is not None
         assert samples_needed(0.4, found, 0.05, step) == pytest.approx(n, rel=0.05)
 
 
 def test_fewer_than_six_samples_find_nothing() -> None:
-    assert resolvable(0.3, 5) is resolvable(0.3, 5, step=1.0) is None
-    assert resolvable(0.3, 6) is not None
+    assert detectable_effect(0.3, 5) is detectable_effect(0.3, 5, step=1.0) is None
+    assert detectable_effect(0.3, 6) is not None
     assert power(10.0, 0.1, 5) == 0
     assert samples_needed(0.001, 10.0) == samples_needed(0.0, 1.0, step=1.0) == 6
     with pytest.raises(ValueError, match="difference of 0"):

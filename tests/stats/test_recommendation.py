@@ -26,7 +26,7 @@ def test_the_cheapest_point_within_one_standard_error_is_chosen() -> None:
     found = one_standard_error(scores, np.ones_like(scores), spends)
     assert (found.place, found.best) == (2, 3)
     error = (scores[:, 3] - scores[:, 2]).std(ddof=1) / np.sqrt(len(scores))
-    assert found.enough == pytest.approx(0.9 - error)
+    assert found.threshold == pytest.approx(0.9 - error)
     assert set(found.shares) == {2, 3}
     assert found.shares[2] > 0.4
     assert sum(found.shares.values()) == pytest.approx(1)

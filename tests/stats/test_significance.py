@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 import scipy
 
-from aiq.stats.estimates import passes
-from aiq.stats.significance import corrected, paired_p
+from aiq.stats.estimates import pass_at_k
+from aiq.stats.significance import holm_corrected, paired_p
 
 
 def known(p: float | None) -> float:
@@ -64,17 +64,17 @@ def test_one_false_alarm_in_twenty(
 def test_one_family_in_twenty_has_a_false_alarm() -> None:
     draw = random.Random(4)
     families = [{name: paired_p(scores(draw, 12, 0.0)) for name in range(8)} for _ in range(500)]
-    alarms = [any(p is not None and p < 0.05 for p in corrected(family).values()) for family in families]
+    alarms = [any(p is not None and p < 0.05 for p in holm_corrected(family).values()) for family in families]
     assert 0.03 <= sum(alarms) / 500 <= 0.06
 
 
 def test_holm_by_hand() -> None:
     family = {"a": 0.01, "b": None, "c": 0.04, "d": 0.03, "e": 0.5}
-    assert corrected(family) == {"a": 0.04, "b": None, "c": 0.09, "d": 0.09, "e": 0.5}
-    assert corrected({}) == {}
+    assert holm_corrected(family) == {"a": 0.04, "b": None, "c": 0.09, "d": 0.09, "e": 0.5}
+    assert holm_corrected({}) == {}
 
 
 def test_passes_count_the_epochs_drawn() -> None:
-    assert passes([1.0, 0.0, 0.0], 3) == (1.0, 0.0)
-    assert passes([1.0, 1.0, 0.0], 2) == pytest.approx((1.0, 1 / 3))
-    assert passes([1.0, 0.0, 0.0, 0.0], 2) == (0.5, 0.0)
+    assert pass_at_k([1.0, 0.0, 0.0], 3) == (1.0, 0.0)
+    assert pass_at_k([1.0, 1.0, 0.0], 2) == pytest.approx((1.0, 1 / 3))
+    assert pass_at_k([1.0, 0.0, 0.0, 0.0], 2) == (0.5, 0.0)

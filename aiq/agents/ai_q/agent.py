@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from aiq.agents.ai_q.clarifier import Clarifier
 from aiq.agents.ai_q.escalation import Assessment, Escalation
 from aiq.agents.ai_q.intent import IntentClassifier
-from aiq.agents.ai_q.recorded import by_stage, redecided
+from aiq.agents.ai_q.recorded import redecided, usage_by_stage
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.ai_q.shallow import ShallowResearcher
 from aiq.agents.ai_q.states import (
@@ -27,7 +27,7 @@ from aiq.agents.base import Drawing, Recorded, Redecided
 from aiq.agents.toolkit.conversation import Threads, conversation, last_answer, transcript, trimmed
 from aiq.agents.toolkit.finish import LeakFilter, finish
 from aiq.agents.toolkit.toolset import check_tools, documents_of, listing, research_tools, sources_of
-from aiq.core.errors import AgentError, ConfigError, said
+from aiq.core.errors import AgentError, ConfigError, message_of
 from aiq.core.events import Decision, StageChanged
 from aiq.core.models import Models
 from aiq.core.reports import Report
@@ -172,7 +172,7 @@ class AiqAgent:
         """The answer as a report, verified if it was researched."""
         researched = route not in ("meta", "rejected")
         outcome = "rejected" if route == "rejected" else "partial" if partial else "ok"
-        extras["stages"] = by_stage(session.usage.by_role())
+        extras["stages"] = usage_by_stage(session.usage.by_role())
         return finish(answer, route, self._leaks, session, researched, outcome=outcome, extras=extras)
 
     def _chat(self) -> "StateGraph[ChatResearcherState, Any, Any, Any]":
@@ -207,10 +207,10 @@ class AiqAgent:
         events.emit(StageChanged(stage="shallow_research"))
         try:
             with nested_call(ORDER.index("shallow_research"), 0, None):
-                given = ShallowResearchAgentState(messages=self._recent(state), **state.told())
+                given = ShallowResearchAgentState(messages=self._recent(state), **state.shared())
                 result = await self._shallow.run(given)
         except Exception as error:
-            events.emit(Decision(name="escalation", value=False, cause=f"shallow research failed: {said(error)}"))
+            events.emit(Decision(name="escalation", value=False, cause=f"shallow research failed: {message_of(error)}"))
             raise
         answer = last_answer(result.messages)
         if spent := current().spent():
@@ -240,11 +240,11 @@ class AiqAgent:
             return Command(goto="deep_research")
         history = transcript(self._recent(state)[:-1])
         with nested_call(ORDER.index("clarifier"), 0, None):
-            given = ClarifierState(query=state.original_query or "", history=history, **state.told())
+            given = ClarifierState(query=state.original_query or "", history=history, **state.shared())
             found = await self._clarifier.run(given)
         if found.new_question:
             current().events.emit(Decision(name="plan_replaced", value=True, cause="the user asked a new question"))
-            fresh = ChatResearcherState(messages=[HumanMessage(found.new_question)], **state.told())
+            fresh = ChatResearcherState(messages=[HumanMessage(found.new_question)], **state.shared())
             return Command(goto="intent_classifier", update=dict(fresh))
         if not found.approval:
             current().events.emit(Decision(name="route", value="rejected", cause="the user rejected the plan"))
@@ -258,7 +258,7 @@ class AiqAgent:
     async def _research_deep(self, state: ChatResearcherState) -> dict[str, Any]:
         current().events.emit(StageChanged(stage="deep_research"))
         messages = [*self._recent(state)[:-1], HumanMessage(state.original_query or "")]
-        given = DeepResearchAgentState(messages=messages, clarifier_result=state.clarifier_result, **state.told())
+        given = DeepResearchAgentState(messages=messages, clarifier_result=state.clarifier_result, **state.shared())
         with nested_call(ORDER.index("deep_research"), 0, None):
             found = await self._deep.run(given)
         return {"final_report": last_answer(found.messages), "partial": found.partial}

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from aiq.agents.ai_q.settings import ClarifierSettings
 from aiq.agents.ai_q.states import FALLBACK, ClarifierState, Plan
-from aiq.agents.ai_q.user_replies import may_be_a_question, read_decision, skips
-from aiq.agents.toolkit.conversation import awaited
+from aiq.agents.ai_q.user_replies import is_skip, may_be_a_question, read_decision
+from aiq.agents.toolkit.conversation import ask_user
 from aiq.agents.toolkit.langchain import reply_to, tool_node
 from aiq.agents.toolkit.structured import StructuredCall, read_object
 from aiq.agents.toolkit.toolset import research_tools
@@ -110,7 +110,7 @@ class Clarifier:
             available_documents=state.available_documents or (),
             history=state.history,
             query=state.query,
-            dialogue=state.said,
+            dialogue=state.qa_text,
         )
         reminder = [HumanMessage(JSON_ONLY)] if state.messages else []  # then they end with tool results
         system = SystemMessage(self._prompts.render("clarifier.j2"))
@@ -123,14 +123,14 @@ class Clarifier:
 
     def _ask(self, state: ClarifierState) -> Command[Literal["agent", "plan"]]:
         question = state.question or ""
-        answer = awaited("question", question)
+        answer = ask_user("question", question)
         update: dict[str, Any] = {"asked": state.asked + 1, "question": None}
-        if skips(answer):
+        if is_skip(answer):
             return Command(goto="plan", update=update)
         return Command(goto="agent", update={**update, "dialogue": [f"Q: {question}", f"A: {answer}"]})
 
     async def _plan(self, state: ClarifierState) -> Command[Literal["plan_preview", "__end__"]]:
-        plan = await self._planning.ask(query=state.query, dialogue=state.said, feedback=state.feedback) or FALLBACK
+        plan = await self._planning.ask(query=state.query, dialogue=state.qa_text, feedback=state.feedback) or FALLBACK
         if self._settings.enable_plan_approval:
             return Command(goto="plan_preview", update={"plan": plan})
         return Command(goto="__end__", update={"plan": plan, "approval": "not shown to the user"})
@@ -143,7 +143,7 @@ class Clarifier:
             return Command(
                 goto="__end__", update={"approval": "approved automatically after the last round of feedback"}
             )
-        answer = awaited("plan", f"{state.unclear}**Research Plan Preview**\n\n{state.plan.text()}\n\n{CHOICES}")
+        answer = ask_user("plan", f"{state.unclear}**Research Plan Preview**\n\n{state.plan.text()}\n\n{CHOICES}")
         update: dict[str, Any] = {"reviews": state.reviews + 1, "unclear": ""}
         match read_decision(answer):
             case "yes":
@@ -160,7 +160,7 @@ class Clarifier:
     def _new_question(self, state: ClarifierState) -> Command[Literal["plan", "__end__"]]:
         """Only a clear yes drops the plan; otherwise, as for a user who skips all questions, it was feedback."""
         typed = state.question or ""
-        answer = awaited("question", NEW_QUESTION.format(question=typed))
+        answer = ask_user("question", NEW_QUESTION.format(question=typed))
         if read_decision(answer) == "yes":
             return Command(goto="__end__", update={"new_question": typed})
         added = [answer] if read_decision(answer) == "remark" else []

@@ -44,7 +44,7 @@ from aiq.core.errors import AgentError
 from aiq.core.events import StageChanged
 from aiq.core.models import Models
 from aiq.core.prompts import Prompts
-from aiq.core.replies import Said, read_reply, why_cut_off, why_no_answer
+from aiq.core.replies import RawReply, read_reply, why_cut_off, why_no_answer
 from aiq.core.session import current
 from aiq.core.tools import Tool
 
@@ -216,7 +216,7 @@ def is_report(text: str) -> bool:
     return len(text.strip()) >= REPORT_CHARACTERS and any(map(HEADING.match, text.splitlines()))
 
 
-def final_report(last: str, written: str, draft: str, replies: Sequence[Said]) -> tuple[str, bool]:
+def final_report(last: str, written: str, draft: str, replies: Sequence[RawReply]) -> tuple[str, bool]:
     """The report, and whether it is only the draft: the first complete report of last message, file and draft.
 
     If none is one: the first of file, last message and draft that is not blank. `replies` tell whether the message was

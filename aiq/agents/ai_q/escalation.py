@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue, field_validator
 
-from aiq.agents.ai_q.settings import AiqSettings, EscalationSettings, plain
-from aiq.agents.toolkit.structured import StructuredCall, stated
+from aiq.agents.ai_q.settings import AiqSettings, EscalationSettings, normalise
+from aiq.agents.toolkit.structured import StructuredCall, text_or_none
 from aiq.citations.parse import without_references
 from aiq.core.prompts import Prompts
 
@@ -30,7 +30,7 @@ class Sufficiency(BaseModel):
     material_gap: str | None = None
     material_conflict: str | None = None
 
-    _stated = field_validator("material_gap", "material_conflict")(stated)
+    _stated = field_validator("material_gap", "material_conflict")(text_or_none)
 
     @property
     def assessment(self) -> Assessment:
@@ -40,12 +40,12 @@ class Sufficiency(BaseModel):
         return Assessment(not self.sufficient, f"assessed: {'sufficient' if self.sufficient else 'insufficient'}")
 
 
-def by_phrases(answer: str, settings: EscalationSettings) -> Assessment:
+def assess_by_phrases(answer: str, settings: EscalationSettings) -> Assessment:
     """Escalate when the answer is blank or a list of references, or admits near its end that it found too little."""
     text = without_references(answer)
     if not text.strip():
         return Assessment(True, "empty")
-    end = plain(text[-settings.window :])
+    end = normalise(text[-settings.window :])
     phrase = next((phrase for phrase in settings.phrases if phrase in end), None)
     return Assessment(phrase is not None, f"phrase: {phrase}" if phrase else "no phrase")
 
@@ -61,9 +61,9 @@ class Escalation:
 
     def phrases(self, answer: str) -> Assessment:
         """What the phrases say about an answer, whatever the policy."""
-        return by_phrases(answer, self._settings)
+        return assess_by_phrases(answer, self._settings)
 
-    def unasked(self, answer: str) -> Assessment | None:
+    def decide_without_model(self, answer: str) -> Assessment | None:
         """The decision if it takes no model call; None for an answer that the model has to assess."""
         phrases = self.phrases(answer)
         if self.policy == "never":
@@ -78,13 +78,13 @@ class Escalation:
         `history`: the conversation before the question, as text. An empty answer needs no model call.
         An assessment that stays unparsable after one repair call leaves the decision to the phrases.
         """
-        if (decided := self.unasked(answer)) is not None:
+        if (decided := self.decide_without_model(answer)) is not None:
             return decided
         if found := await self._call.ask(history=history, query=question, answer=answer):
             return found.assessment
-        return self.unassessed(answer)
+        return self.if_unparsed(answer)
 
-    def unassessed(self, answer: str) -> Assessment:
+    def if_unparsed(self, answer: str) -> Assessment:
         """The decision on an answer for which the model's assessment could not be parsed."""
         phrases = self.phrases(answer)
         return Assessment(phrases.escalate, f"{phrases.cause} (the assessment could not be parsed)")

@@ -29,7 +29,7 @@ _UNASSESSED = "no run has the model's assessment of this answer; add one made wi
 _NO_ANSWER = "the run did not record the shallow answer"
 
 
-def by_stage(usage: Mapping[str, Usage]) -> dict[str, JsonValue]:
+def usage_by_stage(usage: Mapping[str, Usage]) -> dict[str, JsonValue]:
     """Usage of each stage that made a call, in the fields of `core.usage.Usage` (tokens as reported, US dollars)."""
     stages: dict[str, Usage] = defaultdict(Usage)
     for role, used in usage.items():
@@ -44,7 +44,7 @@ def redecided(escalation: Escalation, recorded: Sequence[Recorded]) -> Redecided
         return Redecided(0, first.report, first.usage)
     if (answer := _shallow_answer(first)) is None:
         return _NO_ANSWER
-    decided, assessed = escalation.unasked(answer), None
+    decided, assessed = escalation.decide_without_model(answer), None
     if decided is None:
         assessed = next(
             (one for one in recorded if _said(one).get("policy") == "assessed" and _shallow_answer(one) == answer), None
@@ -52,7 +52,7 @@ def redecided(escalation: Escalation, recorded: Sequence[Recorded]) -> Redecided
         if assessed is None:
             return _UNASSESSED
         taken, cause = _said(assessed)["taken"], str(_said(assessed)["cause"])
-        decided = Assessment(bool(taken), cause) if cause.startswith("assessed:") else escalation.unassessed(answer)
+        decided = Assessment(bool(taken), cause) if cause.startswith("assessed:") else escalation.if_unparsed(answer)
     routes = DEEP if decided.escalate else ("shallow",)
     fitting = [place for place, one in enumerate(recorded) if one.report.route in routes]
     place = min(fitting, key=lambda place: _shallow_answer(recorded[place]) != answer, default=None)
@@ -62,7 +62,7 @@ def redecided(escalation: Escalation, recorded: Sequence[Recorded]) -> Redecided
     if place is not None:
         report = recorded[place].report
         usage |= _of_stages(recorded[place], "deep", "other") if decided.escalate else {}
-    said: dict[str, JsonValue] = {"escalation": escalation.recorded(decided, answer), "stages": by_stage(usage)}
+    said: dict[str, JsonValue] = {"escalation": escalation.recorded(decided, answer), "stages": usage_by_stage(usage)}
     changed = {"route": route, "extras": {**report.extras, **said}}
     return Redecided(place, report.model_copy(update=changed), usage)
 

@@ -24,7 +24,7 @@ from aiq.agents.toolkit.langchain import (
     steps_left,
 )
 from aiq.agents.toolkit.middleware import Call, Middleware, Request, Response, tool_names, without_tools
-from aiq.agents.toolkit.structured import LenientRecord, read_object, stated
+from aiq.agents.toolkit.structured import LenientRecord, read_object, text_or_none
 from aiq.core.events import Decision, Recovery, Round
 from aiq.core.session import current
 
@@ -136,7 +136,7 @@ def gaps_in(replies: Sequence[AIMessage]) -> tuple[str, ...]:
         if reply.tool_calls:  # otherwise it is the report, whose own `Gaps:` do not count
             for text in (*(str(call["args"].get("thought", "")) for call in reply.tool_calls), str(reply.text)):
                 found += _listed_below(text, "gaps")
-    return tuple(filter(stated, dict.fromkeys(found)))
+    return tuple(filter(text_or_none, dict.fromkeys(found)))
 
 
 def _listed_below(text: str, heading: str) -> list[str]:
@@ -184,7 +184,7 @@ class ResearchPlan(_Part):
     queries: list[PlannedQuery] = Field(min_length=1)
 
 
-def reviewed(plan: ResearchPlan, least: int, most: int) -> tuple[ResearchPlan, list[str], list[str]]:
+def repair_plan(plan: ResearchPlan, least: int, most: int) -> tuple[ResearchPlan, list[str], list[str]]:
     """(plan, repairs, remaining faults).
 
     Repairs: blank and repeated queries and those beyond `most` are dropped; queries lose sections that the plan does
@@ -235,7 +235,7 @@ class PlanReview(Middleware):
         call = request.tool_call
         if not is_task(call, PLANNER):
             return await handler(request)
-        if planned(request.state.get("files", {})):
+        if read_plan(request.state.get("files", {})):
             return over_budget(call, "the plan is made; research its queries or write the report")
         result = await handler(request)
         if not isinstance(result, Command):
@@ -244,11 +244,11 @@ class PlanReview(Middleware):
         *before, answer = update["messages"]
         files = update.get("files", {})
         answered = read_object(str(answer.text), ResearchPlan)
-        found = answered or planned(files)
+        found = answered or read_plan(files)
         if found is None:
             _note([], [], ["no plan with sections and queries could be read"], "unreadable")
             return result
-        plan, repairs, faults = reviewed(found, self.settings.min_queries, self.settings.max_queries)
+        plan, repairs, faults = repair_plan(found, self.settings.min_queries, self.settings.max_queries)
         _note(plan.queries, repairs, faults, "repaired" if repairs else "as planned")
         text = json.dumps(plan.model_dump(), ensure_ascii=False, indent=2)
         if repairs or answered is None:
@@ -257,7 +257,7 @@ class PlanReview(Middleware):
         return Command(update={**update, "messages": [*before, answer], "files": shared})
 
 
-def planned(files: Mapping[str, Any]) -> ResearchPlan | None:
+def read_plan(files: Mapping[str, Any]) -> ResearchPlan | None:
     """The plan in these files, or None if none can be read."""
     return read_object(files.get(PLAN_FILE, {}).get("content", ""), ResearchPlan)
 

@@ -71,7 +71,7 @@ class EscalationSettings(Settings):
     @field_validator("phrases")
     @classmethod
     def _as_compared(cls, phrases: tuple[str, ...]) -> tuple[str, ...]:
-        found = tuple(plain(phrase) for phrase in phrases)
+        found = tuple(normalise(phrase) for phrase in phrases)
         if "" in found:
             raise ValueError("a blank phrase matches every answer; remove it, or set policy=always")
         return found
@@ -80,7 +80,7 @@ class EscalationSettings(Settings):
 _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\uff07", "''''")
 
 
-def plain(text: str) -> str:
+def normalise(text: str) -> str:
     """The text as phrases are compared: in lower case, with straight apostrophes and single spaces."""
     return " ".join(text.translate(_APOSTROPHES).lower().split())
 

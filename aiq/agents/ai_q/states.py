@@ -56,7 +56,7 @@ class ResearchState(ConversationState):
     user_info: dict[str, Any] | None = None
     available_documents: list[Document] | None = None
 
-    def told(self) -> dict[str, Any]:
+    def shared(self) -> dict[str, Any]:
         """The fields that are passed on to the next stage, apart from `messages`."""
         return {name: value for name, value in self if name in ResearchState.model_fields and name != "messages"}
 
@@ -123,14 +123,14 @@ class ClarifierState(ResearchState):
     new_question: str | None = None
 
     @property
-    def said(self) -> str:
+    def qa_text(self) -> str:
         return "\n".join(self.dialogue)
 
     @property
     def briefing(self) -> str:
         """For the orchestrator's prompt: the dialogue and the plan, if it is approved."""
         plan = f"\n\nPlan ({self.approval}):\n{self.plan.text()}" if self.approval else ""
-        return f"{self.said}{plan}".strip()
+        return f"{self.qa_text}{plan}".strip()
 
 
 CHECKPOINTED = (IntentResult, DepthDecision, ShallowResult, Plan, Document, ClarifierState)

@@ -68,7 +68,7 @@ def read_decision(reply: str) -> Reading:
     return found[0] if len(found) == 1 and "?" not in _plain(reply) else "open"
 
 
-def skips(reply: str) -> bool:
+def is_skip(reply: str) -> bool:
     """Whether a reply to a clarifying question leaves it unanswered and ends the questions."""
     words = _tokens(reply)
     return not reply.strip() or (bool(words & SKIP) and words <= SKIP | FILLERS)

@@ -46,7 +46,7 @@ class Reports:
         row = self._rows.get(key)
         if row is None:
             raise AgentError(f"{self._path} has no report with id {key}; choose samples with dataset.ids")
-        if not row.is_of(question.text):
+        if not row.matches(question.text):
             raise AgentError(f"{row.where}: this report answers a different task from sample {key}; check agent.path")
         article = row.values.get("article")
         if not isinstance(article, str) or not article.strip():

@@ -16,14 +16,14 @@ def accumulated(state: PlannerState, outcomes: Sequence[Outcome], registry: "Reg
         if outcome.failed:
             continue
         if outcome.is_tool:
-            changes = of_tool(state, outcome)
+            changes = tool_changes(state, outcome)
         else:
             changes = registry.get(outcome.name).accumulate(state, outcome.output, outcome.arguments)
         state = state.model_copy(update=changes)
     return state
 
 
-def settled(before: PlannerState, after: PlannerState, registry: "Registry") -> PlannerState:
+def with_progress(before: PlannerState, after: PlannerState, registry: "Registry") -> PlannerState:
     """`after` with what is computed per iteration: quiet batches, and the confidence unless a validator states it."""
     data = [o for o in after.outcomes if not o.failed and (o.is_tool or registry.get(o.name).brings_data)]
     quiet = after.quiet if not data else 0 if len(after.findings) > len(before.findings) else after.quiet + 1
@@ -31,7 +31,7 @@ def settled(before: PlannerState, after: PlannerState, registry: "Registry") -> 
     return after.model_copy(update={"quiet": quiet, "confidence": confidence})
 
 
-def of_tool(state: PlannerState, outcome: Outcome) -> dict[str, Any]:
+def tool_changes(state: PlannerState, outcome: Outcome) -> dict[str, Any]:
     """Changes by a direct call: its buckets and documents, its arguments for a later scan, whether a scan is needed."""
     page: DataPage = outcome.output
     documents = merged(state.documents, page.documents)

@@ -32,7 +32,7 @@ class Category(StrEnum):
     UNKNOWN = "unknown"
 
     @property
-    def may_pass(self) -> bool:
+    def is_transient(self) -> bool:
         final = (Category.AUTHENTICATION, Category.MCP_TOOL_ERROR, Category.SUB_AGENT_ERROR, Category.UNKNOWN)
         return self not in final
 
@@ -141,7 +141,7 @@ async def with_retries(
         except Exception as error:
             category = categorise(error)
             was_sent_again = isinstance(error, ModelError) and not (error.broke_off or category is Category.TOKEN_LIMIT)
-            if not category.may_pass or was_sent_again or attempt == settings.retries:
+            if not category.is_transient or was_sent_again or attempt == settings.retries:
                 raise
             detail = f"{name}: {category}: {error}"
             if category is Category.TOKEN_LIMIT:

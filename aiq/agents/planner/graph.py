@@ -9,10 +9,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import ValidationError
 
-from aiq.agents.planner.accumulate import accumulated, settled, with_total
+from aiq.agents.planner.accumulate import accumulated, with_progress, with_total
 from aiq.agents.planner.completion import after_accumulation, after_empty_plan
 from aiq.agents.planner.errors import categorise, with_retries
-from aiq.agents.planner.policy import POLICIES, SYNTHESIZER, Settled, synthesis
+from aiq.agents.planner.policy import POLICIES, SYNTHESIZER, Ruling, synthesis
 from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import (
     Arguments,
@@ -87,12 +87,12 @@ class PlannerGraph:
         error = ""
         try:
             planned = self._plain(await self._decided(state))
-            found = self._policy.settle(planned, state, self._first_step(state))
+            found = self._policy.apply(planned, state, self._first_step(state))
         except (AgentError, ModelError) as failure:
             if isinstance(failure, ModelError) and failure.never_answered:
                 raise
             error = f"the planner failed: {failure}"
-            found = Settled(synthesis(), error)
+            found = Ruling(synthesis(), error)
         decision, cause = found.decision, found.cause
         value = [*decision.agents, *(call.tool for call in decision.tool_calls)]
         detail = {"iteration": state.iteration, "next_action": decision.next_action}
@@ -130,9 +130,9 @@ class PlannerGraph:
         """Merge the results of sub-agents and tools, without duplicate documents and claims."""
         after = accumulated(state, state.outcomes, self._registry)
         if state.tools.pool is not None:
-            size = await state.tools.pool.grow(look_up(after))
+            size = await state.tools.pool.grow(pool_queries(after))
             after = after.model_copy(update=with_total(after, after.documents, size))
-        after = settled(state, after, self._registry)
+        after = with_progress(state, after, self._registry)
         known = {document.key for document in state.documents}
         queries = [json.dumps(o.arguments, ensure_ascii=False) for o in state.outcomes if o.is_tool]
         current().events.emit(
@@ -159,7 +159,7 @@ class PlannerGraph:
 
         Raises AgentError if there are tools but none has found anything, unless a limit cut the research short.
         """
-        if state.tools.names and not state.has_material and not current().cut_short:
+        if state.tools.names and not state.has_material and not current().stop_reason:
             why = next((outcome.error for outcome in state.outcomes if outcome.failed), state.why)
             raise AgentError(f"nothing was found that a report could be written from: {why}")
         if state.decision.agents != (SYNTHESIZER,) and state.iteration < self._settings.max_iterations:
@@ -193,7 +193,7 @@ class PlannerGraph:
     def _plain(self, decision: PlannerDecision) -> PlannerDecision:
         """The plan with only the arguments that sub-agents accept, and without duplicate calls."""
         calls = [
-            call.model_copy(update={"arguments": self._registry.get(call.agent_name).own(call.arguments)})
+            call.model_copy(update={"arguments": self._registry.get(call.agent_name).allowed_arguments(call.arguments)})
             for call in decision.sub_agent_calls
         ]
         texts = [json.dumps([call.agent_name, call.arguments], sort_keys=True) for call in calls]
@@ -248,7 +248,7 @@ def after_planning(state: PlannerState) -> str:
     return "check_completion" if state.decision.is_empty else "execute"
 
 
-def look_up(state: PlannerState) -> list[str]:
+def pool_queries(state: PlannerState) -> list[str]:
     """Queries for the pool: the sub-questions, then gaps of high importance."""
     gaps = [gap for gap in state.gaps if gap.importance == "high"]
     asked = [str(gap.suggested_params.get("query") or gap.gap_description) for gap in gaps]

@@ -11,7 +11,7 @@ _ENDS = ("complete", "synthesize")
 _FORCED_BATCHES = 10
 
 
-class Settled(NamedTuple):
+class Ruling(NamedTuple):
     """The plan to execute, and why; `scans`: the plan scans the unfetched documents."""
 
     decision: PlannerDecision
@@ -19,7 +19,7 @@ class Settled(NamedTuple):
     scans: bool = False
 
 
-Rule = Callable[[PlannerDecision, PlannerState], Settled | None]
+Rule = Callable[[PlannerDecision, PlannerState], Ruling | None]
 
 
 class DocumentPolicy:
@@ -30,13 +30,13 @@ class DocumentPolicy:
         self._settings = settings
         self.rules: Sequence[Rule] = (self.last_iteration, self.unfetched, self.no_material, self.ends)
 
-    def settle(self, decision: PlannerDecision, state: PlannerState, first: PlannerDecision) -> Settled:
+    def apply(self, decision: PlannerDecision, state: PlannerState, first: PlannerDecision) -> Ruling:
         """The first rule that applies decides. `first`: the document's first step, which a first plan must include."""
         found = next(filter(None, (rule(decision, state) for rule in self.rules)), None)
-        found = found or Settled(decision, decision.reasoning or "as planned")
-        return found._replace(decision=self.begun(found.decision, first)) if state.iteration == 1 else found
+        found = found or Ruling(decision, decision.reasoning or "as planned")
+        return found._replace(decision=self.first_plan(found.decision, first)) if state.iteration == 1 else found
 
-    def begun(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
+    def first_plan(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
         """The first plan with a decomposer, and with a tool call if it would fetch no data otherwise."""
         missing = tuple(call for call in first.sub_agent_calls if call.agent_name not in decision.agents)
         agents = (*decision.sub_agent_calls, *missing)  # at the end, because `depends_on` counts positions
@@ -44,39 +44,39 @@ class DocumentPolicy:
         tools = decision.tool_calls if brings else first.tool_calls
         return decision.model_copy(update={"sub_agent_calls": agents, "tool_calls": tools})
 
-    def last_iteration(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+    def last_iteration(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         over = state.iteration > self._settings.max_iterations
-        return Settled(synthesis(), "Max iterations reached") if over else None
+        return Ruling(synthesis(), "Max iterations reached") if over else None
 
-    def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+    def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         """If some documents are not fetched, there must be a scan, planned or not."""
         if not state.needs_full_scan:
             return None
         if SCANNER in decision.agents:
-            return Settled(decision, decision.reasoning or "a scan is planned", scans=True)
+            return Ruling(decision, decision.reasoning or "a scan is planned", scans=True)
         batch = self._settings.scanner.forced_batch_size
         scan = SubAgentCall(agent_name=SCANNER, arguments={"batch_size": batch, "max_batches": _FORCED_BATCHES})
         forced = PlannerDecision(sub_agent_calls=(scan, *self.after_scan(decision)))
-        return Settled(forced, f"{state.unfetched} documents are not fetched, and no scan is planned", scans=True)
+        return Ruling(forced, f"{state.unfetched} documents are not fetched, and no scan is planned", scans=True)
 
     def after_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
         """Planned calls to keep after a forced scan, since they work on what it finds."""
         stays = (call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
         return tuple(call.model_copy(update={"depends_on": (0,)}) for call in stays)
 
-    def no_material(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+    def no_material(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         """If there is nothing to write a report from yet, do not end."""
         if state.has_material or not (decision.next_action in _ENDS or decision.agents == (SYNTHESIZER,)):
             return None
         kept = tuple(call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
         rest = decision.model_copy(update={"sub_agent_calls": kept, "next_action": "call_sub_agents"})
-        return Settled(rest, "nothing was found yet that a report could be written from")
+        return Ruling(rest, "nothing was found yet that a report could be written from")
 
-    def ends(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+    def ends(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         """A plan that ends the research only writes the report."""
         alone = decision.agents == (SYNTHESIZER,) and not decision.tool_calls
         if decision.next_action in _ENDS or alone:
-            return Settled(synthesis(), decision.reasoning or "the planner ends the research")
+            return Ruling(synthesis(), decision.reasoning or "the planner ends the research")
         return None
 
 
@@ -88,16 +88,16 @@ class StrictSourcePolicy(DocumentPolicy):
         super().__init__(settings)
         self.rules = (self.last_iteration, self.enough, self.unfetched, self.no_material, self.ends)
 
-    def enough(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+    def enough(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         scanned = state.aggregations and not state.needs_full_scan
         if state.iteration >= 2 and scanned and decision.next_action not in _ENDS:
-            return Settled(synthesis(), "there are statistics, and no full scan is needed")
+            return Ruling(synthesis(), "there are statistics, and no full scan is needed")
         return None
 
-    def begun(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
+    def first_plan(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
         return decision
 
-    def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Settled | None:
+    def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         return super().unfetched(decision, state) if state.aggregations else None
 
     def after_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:

@@ -6,7 +6,7 @@ from typing import ClassVar
 from pydantic import JsonValue
 
 from aiq.agents.base import Drawing
-from aiq.agents.shannon.calls import Books, bookkeeping
+from aiq.agents.shannon.calls import CallLedger, use_ledger
 from aiq.agents.shannon.records import ResearchState
 from aiq.agents.shannon.rules import format_report
 from aiq.agents.shannon.settings import REQUESTED, ShannonSettings
@@ -50,14 +50,14 @@ class ShannonAgent:
             data_sources=sources_of(question, self._settings.data_sources),
             user_info=question.user_info,
         )
-        books = Books(session, self._settings.budget_agent_max, zero_tokens=self._settings.record_zero_token)
-        with bookkeeping(books), self._workflow.memory.shared(session):
+        ledger = CallLedger(session, self._settings.budget_agent_max, zero_tokens=self._settings.record_zero_token)
+        with use_ledger(ledger), self._workflow.memory.shared(session):
             state = ResearchState.model_validate(await self._workflow.graph.ainvoke(given))
             text = format_report(state.written, state.citations)
             outcome = "partial" if state.cut_off else "ok"
             report = finish(text, ROUTE, self._leaks, session, outcome=outcome)
             await self._workflow.memory.keep(given, report.text)
-        extras = {"usage": books.summary(), **self._extras(report, state)}
+        extras = {"usage": ledger.summary(), **self._extras(report, state)}
         return report.model_copy(update={"extras": extras})
 
     def _extras(self, report: Report, state: ResearchState) -> dict[str, JsonValue]:

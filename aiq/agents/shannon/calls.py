@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from aiq.agents.shannon.rules import estimate_tokens
 from aiq.core.base import Record
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.errors import AgentError, ModelError
 from aiq.core.events import Decision, Recovery
 from aiq.core.models import Message, Reply
@@ -45,7 +45,7 @@ class CallRecord(Record):
         return self.input_tokens + self.output_tokens
 
 
-class Books:
+class CallLedger:
     """The records of one research. `budget`: tokens per agent; `zero_tokens`: record tool calls without a model too."""
 
     def __init__(self, session: Session, budget: int | None = None, *, zero_tokens: bool = False) -> None:
@@ -102,29 +102,29 @@ class Books:
 
 
 _agent: ContextVar[str] = ContextVar("shannon_agent", default="")
-_books: ContextVar[Books] = ContextVar("shannon_books")
+_ledger: ContextVar[CallLedger] = ContextVar("shannon_ledger")
 
 
 @contextmanager
-def bookkeeping(books: Books) -> Iterator[Books]:
-    """Enter all model calls made inside in these books, and close them at the end, also after an exception."""
-    with holding(_books, books), holding(account, books), closing(books):
-        yield books
+def use_ledger(ledger: CallLedger) -> Iterator[CallLedger]:
+    """Enter all model calls made inside in this ledger, and close it at the end, also after an exception."""
+    with binding(_ledger, ledger), binding(account, ledger), closing(ledger):
+        yield ledger
 
 
-def books() -> Books:
-    """The books of the running research."""
-    return _books.get()
+def current_ledger() -> CallLedger:
+    """The ledger of the running research."""
+    return _ledger.get()
 
 
-def working_as(agent_id: str) -> AbstractContextManager[str]:
+def attributed_to(agent_id: str) -> AbstractContextManager[str]:
     """Attribute model calls made inside to this agent."""
-    return holding(_agent, agent_id)
+    return binding(_agent, agent_id)
 
 
 async def ask(role: str, messages: Sequence[Message], **options: Any) -> Reply:
     """Like `Models.complete`, within the limits of role and agent. Also raises BudgetSpent."""
-    left = books().left(messages, options.get("tools", ()))
+    left = current_ledger().left(messages, options.get("tools", ()))
     wanted = options.pop("max_tokens", None) or left
     if wanted:
         options["max_tokens"] = min(effective_limit(role, wanted), left or wanted)
@@ -143,14 +143,14 @@ async def or_none(work: Awaitable[T], what: str, agent_id: str = "") -> T | None
     Model calls are attributed to `agent_id`, or else to the agent already at work.
     """
     try:
-        with working_as(agent_id or _agent.get()):
+        with attributed_to(agent_id or _agent.get()):
             return await work
     except (AgentError, ModelError) as error:
-        tolerate(error, what)
+        log_failure(error, what)
         return None
 
 
-def tolerate(error: AgentError | ModelError, what: str) -> None:
+def log_failure(error: AgentError | ModelError, what: str) -> None:
     """Log a failure, after which the stage goes on. Raises it if the endpoint has never answered, to end the run."""
     if isinstance(error, ModelError) and error.never_answered:
         raise error

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from aiq.agents.shannon.calls import ask, working_as
+from aiq.agents.shannon.calls import ask, attributed_to
 from aiq.agents.shannon.records import Plan, ResearchState, Subtask
 from aiq.agents.shannon.rules import repair_subtasks
 from aiq.agents.shannon.settings import DecomposeSettings
@@ -78,7 +78,7 @@ class Decompose:
         """The plan. Raises ModelError, and AgentError if no reply can be read: there is no research without a plan."""
         query, areas = state.refined.refined_query, state.refined.research_areas
         tools = listing(research_tools(state.data_sources))
-        with working_as(AGENT):
+        with attributed_to(AGENT):
             found = await self._call.ask(question=state.query, refined=query, areas=areas, tools=tools, **state.context)
         if found is None:
             raise AgentError("the query could not be decomposed: no reply, repaired or not, was a plan")

@@ -6,11 +6,11 @@ from contextvars import ContextVar
 from typing import Any
 
 from aiq.agents.shannon.calls import or_none
-from aiq.agents.shannon.records import Remembered, ResearchState
+from aiq.agents.shannon.records import MemoryItem, ResearchState
 from aiq.agents.shannon.rules import merge_memory
 from aiq.agents.shannon.settings import MemorySettings
 from aiq.agents.toolkit.memory import Interaction, Memory
-from aiq.core.concurrency import holding
+from aiq.core.concurrency import binding
 from aiq.core.events import Decision
 from aiq.core.samples import Turn
 from aiq.core.session import Session, current
@@ -30,7 +30,7 @@ class Recall:
 
     def shared(self, session: Session) -> AbstractContextManager[Memory]:
         """Share one memory in a whole research, so that its question is embedded only once."""
-        return holding(_memory, Memory(session, ROLE, self._settings.embedding_model))
+        return binding(_memory, Memory(session, ROLE, self._settings.embedding_model))
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
         """What prompts may show of the conversation: recalled turns or, if there are none, the end of the history."""
@@ -41,7 +41,7 @@ class Recall:
             found = await or_none(self._hierarchical(state.thread, state.query), "memory_skipped", AGENT)
         return {"memory": tuple(found or self._of_session(state.history))}
 
-    async def _hierarchical(self, thread: str, query: str) -> list[Remembered]:
+    async def _hierarchical(self, thread: str, query: str) -> list[MemoryItem]:
         """The latest interactions and those most similar to the query, without duplicates."""
         settings, memory = self._settings, _memory.get()
         recent = await memory.recent(thread, settings.recent)
@@ -50,9 +50,9 @@ class Recall:
         if merged:
             decision = Decision(name="memory", value=len(merged), cause="hierarchical", detail=dict(counts))
             current().events.emit(decision)
-        return [Remembered(query=item["query"], answer=item["answer"], origin=item["_source"]) for item in merged]
+        return [MemoryItem(query=item["query"], answer=item["answer"], origin=item["_source"]) for item in merged]
 
-    def _of_session(self, history: Sequence[Turn]) -> list[Remembered]:
+    def _of_session(self, history: Sequence[Turn]) -> list[MemoryItem]:
         found = in_pairs(history[-self._settings.history :])
         if found:
             current().events.emit(Decision(name="memory", value=len(found), cause="session"))
@@ -76,12 +76,12 @@ def as_memories(turns: Sequence[Interaction]) -> list[dict[str, str]]:
     return [turn.model_dump(include={"id", "query", "answer"}) for turn in turns]
 
 
-def in_pairs(history: Sequence[Turn]) -> list[Remembered]:
+def in_pairs(history: Sequence[Turn]) -> list[MemoryItem]:
     """A history as interactions: each question with the answer that follows it; a missing side is empty."""
-    found: list[Remembered] = []
+    found: list[MemoryItem] = []
     for turn in history:
         if turn.speaker == "user" or not found or found[-1].answer:
-            found.append(Remembered(query="", answer="", origin="session"))
+            found.append(MemoryItem(query="", answer="", origin="session"))
         side = "query" if turn.speaker == "user" else "answer"
         found[-1] = found[-1].model_copy(update={side: turn.text})
     return found

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from aiq.agents.shannon.calls import ask, or_none, working_as
+from aiq.agents.shannon.calls import ask, attributed_to, or_none
 from aiq.agents.shannon.records import AgentResult
 from aiq.agents.shannon.rules import is_task_complete, react_should_stop, truncate_observations
 from aiq.agents.shannon.settings import ExecutionSettings
@@ -33,7 +33,7 @@ class React:
     async def work(self, task: Task) -> AgentResult:
         """The task's result, with the outputs of all actions; without a summary, it has the answers of the actions."""
         loop = Loop()
-        with working_as(task.agent_id):
+        with attributed_to(task.agent_id):
             for number in range(task.max_iterations):
                 if spent := current().spent():
                     self._ended(task, number, spent)

@@ -109,7 +109,7 @@ class Plan(Record):
     agent_types: tuple[str, ...] = ()
 
 
-class Remembered(Record):
+class MemoryItem(Record):
     """An earlier interaction of the conversation, and why it is recalled."""
 
     query: str
@@ -149,7 +149,7 @@ class ResearchState(BaseModel):
     thread: str = ""
     data_sources: DataSources = None
     user_info: Any = None
-    memory: tuple[Remembered, ...] = ()
+    memory: tuple[MemoryItem, ...] = ()
     summary: str = ""
     refined: Refinement = Refinement(refined_query="")
     language: str = ""

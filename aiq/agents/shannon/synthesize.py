@@ -39,7 +39,7 @@ class Synthesize:
         Raises AgentError if there are no results, unless a limit cut the research short.
         """
         evidence = self._evidence(state)
-        if not evidence and not current().cut_short:
+        if not evidence and not current().stop_reason:
             raise AgentError("there is nothing to write a report from: no agent has found anything")
         if written := await self.write(state):
             return written

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from aiq.agents.shannon.calls import ask, books, tolerate, working_as
+from aiq.agents.shannon.calls import ask, attributed_to, current_ledger, log_failure
 from aiq.agents.shannon.records import AgentResult, ToolOutput
 from aiq.core.errors import AgentError, ModelError, ToolError
 from aiq.core.events import Recovery
@@ -64,12 +64,12 @@ class Worker:
         """
         if spent := current().spent():
             return task.result("", [], spent)
-        with working_as(task.agent_id):
+        with attributed_to(task.agent_id):
             return await (self._asked(task) if task.forced is None else self._forced(task, *task.forced))
 
     async def _forced(self, task: Task, tool: Tool, query: str) -> AgentResult:
         """Run the planned search, without a model: its content is the response."""
-        books().record_tool(tool.name)
+        current_ledger().record_tool(tool.name)
         output, content = await call(tool, {"query": query})
         return task.result(content, [output]) if output.success else task.result("", [output], content)
 
@@ -79,7 +79,7 @@ class Worker:
         try:
             text = await self._conversation(task, outputs, brought)
         except (AgentError, ModelError) as error:
-            tolerate(error, "agent_cut_short")
+            log_failure(error, "agent_cut_short")
             return task.result("\n\n".join(brought), outputs, str(error))
         return task.result("\n\n".join(brought) if why_no_answer(text, current().replies) else text, outputs)
 

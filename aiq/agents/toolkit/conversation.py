@@ -61,7 +61,7 @@ def last_answer(messages: Sequence[AnyMessage]) -> str:
     return str(last.text) if isinstance(last, AIMessage) and not last.tool_calls else ""
 
 
-def awaited(kind: Literal["question", "plan"], prompt: str) -> str:
+def ask_user(kind: Literal["question", "plan"], prompt: str) -> str:
     """The user's answer. Interrupts the graph until there is one, perhaps in another process; the node then reruns."""
     answer = str(interrupt({"kind": kind, "prompt": prompt})).strip()
     current().events.emit(Approval(kind=kind, prompt=prompt, answer=answer))
@@ -193,7 +193,7 @@ class Threads(Generic[StateT]):
 Research = Callable[[Question, Session], Awaitable[Report]]
 
 
-class Remembered:
+class ConversationMemory:
     """The conversation with an agent that keeps none itself: it gets each question with the answered turns before it.
 
     `blank`: a question without a text, with what all questions of the conversation have in common.

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.events import Recovery, ToolCalled, ToolReturned
-from aiq.core.replies import announces, is_tool_call, without_thoughts
+from aiq.core.replies import is_announcement, is_tool_call, without_thoughts
 from aiq.core.session import current, nested_call
 from aiq.core.tools import Tool
 
@@ -96,25 +96,25 @@ def _definition(tool: _Shown) -> dict[str, Any]:
 
 
 async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[Tool], **options: Any) -> AIMessage:
-    """The next message of the role's model, which is offered these tools; see `repaired`."""
+    """The next message of the role's model, which is offered these tools; see `ask_with_repair`."""
     model = current().models.chat(role)
     offered = model.bind_tools([*map(_definition, _shown(tools))], **options) if tools else model
-    seen = [*map(filled, messages)]
+    seen = [*map(fill_blank, messages)]
 
     async def ask(*added: AnyMessage) -> AIMessage:
-        return readable(await offered.ainvoke([*seen, *added]))
+        return normalise_reply(await offered.ainvoke([*seen, *added]))
 
-    return await repaired(ask, bool(tools))
+    return await ask_with_repair(ask, bool(tools))
 
 
-async def repaired(ask: Callable[..., Awaitable[AIMessage]], offers_tools: bool) -> AIMessage:
+async def ask_with_repair(ask: Callable[..., Awaitable[AIMessage]], offers_tools: bool) -> AIMessage:
     """The reply of `ask`, which takes messages to add; asked once more if the reply is a call that nobody runs.
 
     That is one written as text, or any call when no tool is offered: a graph that ran it would never end. What such a
     reply says besides its calls is the answer, unless it only announces them.
     """
     reply = await ask()
-    if reply.tool_calls and not offers_tools and announces(str(reply.text)):
+    if reply.tool_calls and not offers_tools and is_announcement(str(reply.text)):
         called = ", ".join(call["name"] for call in reply.tool_calls)
         current().events.emit(Recovery(what="tool_call_without_tools", detail=called))
         reply = await ask(HumanMessage(NO_TOOLS))
@@ -123,11 +123,11 @@ async def repaired(ask: Callable[..., Awaitable[AIMessage]], offers_tools: bool)
         reply = await ask(reply, HumanMessage(CALL_REPAIR))
     if offers_tools or not reply.tool_calls:
         return reply
-    said = {"content": ""} if announces(str(reply.text)) else {}
+    said = {"content": ""} if is_announcement(str(reply.text)) else {}
     return reply.model_copy(update={**said, "tool_calls": []})
 
 
-def filled(message: AnyMessage) -> AnyMessage:
+def fill_blank(message: AnyMessage) -> AnyMessage:
     """The message, or a placeholder for a blank tool result; an image is content without words."""
     if not isinstance(message, ToolMessage) or str(message.text).strip():
         return message
@@ -157,8 +157,8 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
     parent of what runs inside it; a dispatch is logged by the events of its subagent.
     """
     call, own = request.tool_call, isinstance(request.tool, SessionTool)
-    if own and repeats(request):
-        return refused(call, ToolErrorKind.REPEATED, REPEATED)
+    if own and is_repeat(request):
+        return refuse_call(call, ToolErrorKind.REPEATED, REPEATED)
     logs = not own and call["name"] != TASK
     if logs:
         _called(call)
@@ -171,7 +171,7 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
     return result
 
 
-def repeats(request: ToolCallRequest) -> bool:
+def is_repeat(request: ToolCallRequest) -> bool:
     """Whether the same call of a research tool was made since the last question and did not fail.
 
     Case and spacing are ignored, except in URLs. Of two such calls in one reply the second repeats the first.
@@ -190,10 +190,10 @@ def _plain(call: ToolCall) -> tuple[str, dict[str, Any]]:
 
 
 def over_budget(call: ToolCall, reason: str) -> ToolMessage:
-    return refused(call, ToolErrorKind.OVER_BUDGET, f"over budget: {reason}")
+    return refuse_call(call, ToolErrorKind.OVER_BUDGET, f"over budget: {reason}")
 
 
-def refused(call: ToolCall, kind: ToolErrorKind, reason: str) -> ToolMessage:
+def refuse_call(call: ToolCall, kind: ToolErrorKind, reason: str) -> ToolMessage:
     """The answer to a call that is not executed, logged like one that was."""
     text = f"Error: {reason}"
     _called(call)
@@ -255,7 +255,7 @@ def replies_in(messages: Sequence[BaseMessage]) -> list[AIMessage]:
     return [message for message in messages if isinstance(message, AIMessage)]
 
 
-def readable(reply: AIMessage) -> AIMessage:
+def normalise_reply(reply: AIMessage) -> AIMessage:
     """`reply` without its thoughts, with unparsable tool calls as calls without arguments and a unique id per call.
 
     LangChain sets unparsable calls aside, and a graph would take the reply for a final answer. Without arguments the

@@ -17,7 +17,7 @@ from langgraph.store.base import BaseStore
 
 from aiq.core.base import Record
 from aiq.core.session import Session
-from aiq.core.text import whole
+from aiq.core.text import utf8_safe
 from aiq.tools.embedding import embedding
 
 LATEST: Final = 100
@@ -77,7 +77,7 @@ class Memory:
 
     async def remember(self, thread: str, query: str, answer: str, at: datetime) -> Interaction:
         """Store a turn of the conversation `thread`, after the earlier ones. Raises ModelError."""
-        query, answer = whole(query), whole(answer)
+        query, answer = utf8_safe(query), utf8_safe(answer)
         vector = await self._embedded(query)
         store: BaseStore = await self._session.store()
         number = 1 + max((int(one.id.partition("-")[0]) for one in await self._latest(thread, LATEST)), default=0)
@@ -96,7 +96,7 @@ class Memory:
 
         The most similar first; of equals the latest. Raises ModelError.
         """
-        vector = await self._embedded(whole(query))
+        vector = await self._embedded(utf8_safe(query))
         store: BaseStore = await self._session.store()
         found = await store.asearch(self._place(thread, vector), query=_packed(vector), limit=max(n, 0) + TIES)
         scored = ((round(item.score, _DIGITS), _turn(item)) for item in found if item.score is not None)
@@ -123,7 +123,7 @@ class Memory:
         names = ["memory", self._session.thread(thread)]
         if vector is not None:
             names.append(f"{self._model or _LEXICAL}:{len(vector)}")
-        return tuple(quote(whole(name), safe="").replace(".", "%2E") for name in names)  # stores allow no full stops
+        return tuple(quote(utf8_safe(one), safe="").replace(".", "%2E") for one in names)  # stores allow no full stops
 
 
 def _turn(item: Any) -> Interaction:

@@ -15,13 +15,13 @@ from aiq.agents.toolkit.langchain import (
     Execute,
     ToolAnswer,
     answer_of,
+    ask_with_repair,
     call_in_session,
     calls_before,
-    filled,
+    fill_blank,
+    normalise_reply,
     over_budget,
     position,
-    readable,
-    repaired,
     replies_in,
 )
 from aiq.agents.toolkit.subagents import as_agent
@@ -54,7 +54,7 @@ class EmptyContentFix(Middleware):
     """Shows blank tool results as a placeholder; status and artifact of the message are kept."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        return await handler(request.override(messages=[*map(filled, request.messages)]))
+        return await handler(request.override(messages=[*map(fill_blank, request.messages)]))
 
 
 class CallRepair(Middleware):
@@ -65,7 +65,7 @@ class CallRepair(Middleware):
             response = await handler(request.override(messages=[*request.messages, *added]))
             return replies_in(response.result)[-1]
 
-        return ModelResponse(result=[await repaired(ask, bool(request.tools))])
+        return ModelResponse(result=[await ask_with_repair(ask, bool(request.tools))])
 
 
 class ToolNameSanitization(Middleware):
@@ -170,7 +170,7 @@ def without_tools(request: Request, names: Collection[str], anchor: str) -> Requ
 
 
 def _renamed(reply: AIMessage, valid: Collection[str]) -> AIMessage:
-    reply = readable(reply)
+    reply = normalise_reply(reply)
     renamed = [{**call, "name": sanitized(call["name"], valid)} for call in reply.tool_calls]
     for call, new in zip(reply.tool_calls, renamed, strict=True):
         if call != new:

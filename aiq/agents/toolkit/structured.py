@@ -32,7 +32,7 @@ class LenientRecord(Record):
 _NOTHING = ("", "none", "null", "n/a", "无")
 
 
-def stated(text: str | None) -> str | None:
+def text_or_none(text: str | None) -> str | None:
     """What a model states, on one line; None if it is blank or says that there is nothing."""
     line = " ".join((text or "").split())
     return None if line.strip(" .").casefold() in _NOTHING else line

@@ -25,7 +25,7 @@ class ShardEnd:
     """An exit code, negative if a signal ended the process, and the last line that it wrote to stderr."""
 
     code: int
-    said: str
+    error: str
 
 
 class Launcher(Protocol):
@@ -41,7 +41,7 @@ class Launcher(Protocol):
         """Do the shard. If it is cancelled here, its process ends and keeps finished work."""
 
 
-async def done_here(folder: Path, shard: Shard) -> ShardEnd:
+async def run_locally(folder: Path, shard: Shard) -> ShardEnd:
     """Do the shard in a process on this machine, which stops when its stdin closes, that is when this process ends.
 
     It has its own process session, so that Ctrl-C reaches only the process that started it.
@@ -72,10 +72,10 @@ async def done_here(folder: Path, shard: Shard) -> ShardEnd:
 
 def work(folder: Path, shard: Shard) -> ShardEnd:
     """The same, blocking, for a worker elsewhere that does nothing else."""
-    return asyncio.run(done_here(folder, shard))
+    return asyncio.run(run_locally(folder, shard))
 
 
-def package(name: str, extra: str) -> Any:
+def import_extra(name: str, extra: str) -> Any:
     """The package that a launcher needs. Raises ConfigError if it is not installed."""
     try:
         return import_module(name)

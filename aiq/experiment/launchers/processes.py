@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aiq.core.samples import Shard
 from aiq.core.settings import Settings
-from aiq.experiment.launchers.base import ShardEnd, done_here
+from aiq.experiment.launchers.base import ShardEnd, run_locally
 
 
 class Processes:
@@ -22,4 +22,4 @@ class Processes:
         yield
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
-        return await done_here(folder, shard)
+        return await run_locally(folder, shard)

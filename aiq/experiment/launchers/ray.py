@@ -13,7 +13,7 @@ from pydantic import Field
 from aiq.core.errors import RunAborted
 from aiq.core.samples import Shard
 from aiq.core.settings import Positive, Settings
-from aiq.experiment.launchers.base import ShardEnd, package, work
+from aiq.experiment.launchers.base import ShardEnd, import_extra, work
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """No usage statistics, and no warnings about accelerators, which shards do not use."""
@@ -57,7 +57,7 @@ class Ray:
 def _cluster(address: str | None, shards: int) -> Iterator[tuple[Any, Path | None]]:
     """Ray, connected, and the home folder of this process if the cluster's is another one."""
     os.environ.update(_QUIET if address else _QUIET | _HERE)
-    ray, own = package("ray", "ray"), os.environ.get("HOME") or str(Path.home())
+    ray, own = import_extra("ray", "ray"), os.environ.get("HOME") or str(Path.home())
     given = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
     with TemporaryDirectory() as folder:
         Path(folder, _CLUSTER_FILE).write_text("{}", encoding="utf-8")

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 
 from aiq.core.samples import Shard
 from aiq.core.settings import Positive, Settings
-from aiq.experiment.launchers.base import ShardEnd, package, work
+from aiq.experiment.launchers.base import ShardEnd, import_extra, work
 
 
 class SlurmSettings(Settings):
@@ -34,7 +34,7 @@ class Slurm:
 
     @asynccontextmanager
     async def opened(self, shards: int) -> AsyncIterator[None]:
-        self._submitit = package("submitit", "slurm")
+        self._submitit = import_extra("submitit", "slurm")
         yield
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:

@@ -7,7 +7,7 @@ schema, `write` a text. `answer` is its reader: what a question asks, and what t
 from dataclasses import replace
 
 from aiq.offline.chat import ChatReply, ChatRequest
-from aiq.offline.engine.choose import choose, said
+from aiq.offline.engine.choose import choose, reply_text
 from aiq.offline.engine.fill import Unsupported
 from aiq.offline.engine.follow import follow
 from aiq.offline.engine.read import read
@@ -32,7 +32,7 @@ def respond(request: ChatRequest) -> ChatReply:
     if calls := choose(situation, orders):
         return ChatReply(tool_calls=calls)
     try:
-        return ChatReply(text=said(situation, orders))
+        return ChatReply(text=reply_text(situation, orders))
     except Unsupported as error:
         demanded = request.response_format is not None
         return ChatReply(refusal=str(error)) if demanded else ChatReply(text=str(error))

@@ -58,7 +58,7 @@ def choose(situation: Situation, orders: Orders) -> Calls:
     return calls if request.parallel_tool_calls else calls[:1]
 
 
-def said(situation: Situation, orders: Orders) -> str:
+def reply_text(situation: Situation, orders: Orders) -> str:
     """The text to reply with now: if a schema is requested, the JSON that fills it.
 
     Raises `Unsupported` if the request gives no basis for a value that the schema requires.
@@ -204,7 +204,7 @@ class _Chooser:
         if orders.dated_queries:
             queries = [research.dated(query, self.task, here.now) for query in queries]
         known = f"{self.task} {' '.join(self.asked)}"
-        hop = any(name not in known for query in queries for name in research.things(query))
+        hop = any(name not in known for query in queries for name in research.names_in(query))
         if fetch and self._unread and not hop and not self._sure:
             return (fetch.call(url=self._unread[0]),)
         return self._asking(searchers, queries[:left])
@@ -278,7 +278,7 @@ class _Chooser:
             ordered = at >= 0 and not clause.negated(at) and (each_round or not clause.conditional(at))
             if path and wanted and ordered:
                 with suppress(Unsupported):
-                    return (tool.call(path=path[0], text=said(self.situation, self.orders)),)
+                    return (tool.call(path=path[0], text=reply_text(self.situation, self.orders)),)
         return ()
 
 

@@ -55,7 +55,7 @@ class Citations:
         self._titles: dict[str, str] = {}
         self._given = {_page(key): number for key, number in orders.numbers.items()}
 
-    def said(self, sentence: str, sources: Sequence[Source]) -> str:
+    def with_marks(self, sentence: str, sources: Sequence[Source]) -> str:
         """A sentence with citation marks for its sources before the full stop."""
         marks = "".join(dict.fromkeys(map(self._mark, sources)))
         plain = dated(sentence.strip(), self._orders.date_form)
@@ -85,7 +85,7 @@ class Citations:
 
     def lines(self, said: Facts) -> list[str]:
         """Each sentence with its citation marks."""
-        return [self.said(sentence, sources) for sentence, sources in said.items()]
+        return [self.with_marks(sentence, sources) for sentence, sources in said.items()]
 
     def text(self, said: Facts) -> str:
         """The sentences with their citation marks as a paragraph, or as a list if the prompt wants lists."""

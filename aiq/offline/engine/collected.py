@@ -59,7 +59,7 @@ class Collected:
         for tool in self.tools:
             found |= declared(tool)
         listed = [pair for value, _ in self._answers for pair in counts.values(value)]
-        tabled = [(t.field, key) for t in self._text_tables for key in ("", *filter(counts.tells, dict(t.rows)))]
+        tabled = [(t.field, key) for t in self._text_tables for key in ("", *filter(counts.is_category, dict(t.rows)))]
         for field, value in (*listed, *tabled, *counts.categories([document.facts for document in self.documents])):
             if re.fullmatch(r"[\w.]+", field):
                 found[field] = tuple(filter(None, dict.fromkeys((*found.get(field, ()), value))))
@@ -67,7 +67,7 @@ class Collected:
 
     @cached_property
     def _text_tables(self) -> list[Table]:
-        return [table for block in self.situation.blocks for table in counts.told(block.text)]
+        return [table for block in self.situation.blocks for table in counts.tables_in_text(block.text)]
 
     @cached_property
     def documents(self) -> list[Document]:
@@ -87,7 +87,7 @@ class Collected:
         return wanted(self.situation.task, self.fields, called)
 
     @cached_property
-    def concerns(self) -> bool:
+    def applies(self) -> bool:
         """Whether the task asks something about a collection that the request shows."""
         return asks(self.situation.task) and bool(self.wanted.values or self.wanted.groups or self.calls)
 
@@ -102,11 +102,11 @@ class Collected:
     # numbers
 
     @cached_property
-    def counted(self) -> str:
+    def counts_text(self) -> str:
         """The numbers that the task asks for, with their values ("Peru: 3, Chile: 2"), or a single number; "" if no
         table has them or part of the question needs texts."""
         want = self.wanted
-        if not want.counts or want.sum or want.telling or not self.concerns:
+        if not want.counts or want.sum or want.textual or not self.applies:
             return ""
         told = (self._numbers(table) for table in reversed([*self._tables()]) if self._fits(table))
         return next(filter(None, told), "")
@@ -167,19 +167,19 @@ class Collected:
     @cached_property
     def _hits(self) -> list[Hit]:
         """Their sentences with words of the condition, best first."""
-        ask = replace(parse(self.wanted.condition), words=self.wanted.telling, head="")
+        ask = replace(parse(self.wanted.condition), words=self.wanted.textual, head="")
         return Material(self._read).find(ask, _MOST * len(self._read))
 
     @cached_property
-    def meeting(self) -> list[Evidence]:
+    def matches(self) -> list[Evidence]:
         """The sentence of each source that meets the condition; one with a negation counts only if the condition has
         one too. Without a condition, the first sentence of each source."""
-        if not self.wanted.telling:
+        if not self.wanted.textual:
             return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in self._read]
         denied, best = _DENIED.search(self.wanted.condition) is not None, dict[str, Evidence]()
         for hit in self._hits:
             enough = _ENOUGH / 2 if hit.source.title and hit.source.title in hit.sentence.text else _ENOUGH
-            if hit.own >= enough and denied == (_DENIED.search(hit.sentence.text) is not None):
+            if hit.own_share >= enough and denied == (_DENIED.search(hit.sentence.text) is not None):
                 best.setdefault(hit.source.name, hit.evidence)
         return [best[source.name] for source in self._read if source.name in best]
 

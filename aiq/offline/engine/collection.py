@@ -12,7 +12,7 @@ from typing import Any
 
 from aiq.offline.engine import dates
 from aiq.offline.engine.counts import head
-from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.fields import phrase
 from aiq.offline.engine.lexicon import is_common, listed, parts_of_speech, stem
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.text import name_spans, sentences
@@ -75,7 +75,7 @@ class Wanted:
     `values`: the values it names, by field; `groups`: the fields it counts by; `unit`: the unit of time it counts by;
     `since`, `until`: days in ISO form, or "". `counts`: whether it wants numbers, `share`: also as shares, `sum`: as
     sums, which no table has. `members`: whether it wants the things themselves. `condition`: the rest of the question;
-    `telling`: the words of the condition that only texts can meet.
+    `textual`: the words of the condition that only texts can meet.
     """
 
     values: Mapping[str, tuple[str, ...]]
@@ -88,7 +88,7 @@ class Wanted:
     sum: bool
     members: bool
     condition: str
-    telling: tuple[str, ...]
+    textual: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     for text in (*(value for *_, value in places), *(task[day.start : day.end] for day in dates.find(task))):
         condition = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", " ", condition)
     condition = " ".join(_MEMBERS.sub(" ", _ASIDE.sub("", condition)).split())
-    named = [part for name in (*fields, *called, *UNITS) for part in spoken(name).split()]
+    named = [part for name in (*fields, *called, *UNITS) for part in phrase(name).split()]
     after = [word for _, end, *_ in places for word in re.findall(r"^ (\w+s)\b", task[end:])]  # "web orders"
     named += [word for word in after if "NOUN" in parts_of_speech(word)]
     known = {stem(word) for word in (*listed("counting"), *named, parse(asking).head)}
@@ -132,7 +132,7 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
         sum=_SUM.search(task) is not None,
         members=not counted and _MEMBERS.search(task) is not None,
         condition=condition,
-        telling=tuple(w for w in parse(condition).words if not (stem(w) in known or w.isdigit())),
+        textual=tuple(w for w in parse(condition).words if not (stem(w) in known or w.isdigit())),
     )
 
 
@@ -156,7 +156,7 @@ def _counts_by(task: str, field: str) -> bool:
     """Whether a question counts by a field: "for each city", "over the themes", "by kind of work"."""
     words = (match for match in re.finditer(r"[^\W\d_]+", task) if match[0].lower() not in listed("stop"))
     named = [match.start() for match in words if stem(match[0]) == head(field)]
-    named += [match.start() for match in re.finditer(rf"\b{re.escape(spoken(field))}", task, re.IGNORECASE)]
+    named += [match.start() for match in re.finditer(rf"\b{re.escape(phrase(field))}", task, re.IGNORECASE)]
     return any(_EACH.search(task[:start]) for start in named)
 
 

@@ -186,7 +186,7 @@ def _yes_or_no(text: str, true: bool) -> str:
 
 def _verify(ask: Ask, look: Lookup) -> Finding:
     """Whether a statement is true, by the newest sentence about it; no value if none settles it."""
-    hits = [hit for hit in look.material.find(ask) if hit.own > 0]
+    hits = [hit for hit in look.material.find(ask) if hit.own_share > 0]
     if not hits:
         return Finding(wanted=look.queries(ask, 0.0))
     near = [hit for hit in hits if hit.score >= _NEAR * hits[0].score]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.fields import phrase
 from aiq.offline.engine.lexicon import stem
 
 Rows = tuple[tuple[str, float], ...]
@@ -49,7 +49,7 @@ _MOST_WORDS = 4
 
 def head(field: str) -> str:
     """The stem of the last word of a field: an `event_theme` is a theme."""
-    return stem((spoken(field).split() or [""])[-1])
+    return stem((phrase(field).split() or [""])[-1])
 
 
 # JSON
@@ -67,7 +67,7 @@ def tables(value: Any, of: str = "") -> Iterator[Table]:
 def values(value: Any) -> Iterator[tuple[str, str]]:
     """Fields, each with a value that an answer lists for it: in tables, in lists beside a name, in filters; "" for a
     field that is only described."""
-    yield from ((field, key) for field, rows in _counted(value, "") for key, _ in rows if tells(key))
+    yield from ((field, key) for field, rows in _counted(value, "") for key, _ in rows if is_category(key))
     for holder in objects(value):
         name = holder.get("name") or holder.get("field")
         if isinstance(name, str) and {"kind", "type"} & holder.keys():
@@ -99,11 +99,11 @@ def categories(of: Sequence[Facts]) -> Iterator[tuple[str, str]]:
     for facts in of:
         for pair in facts.items():
             seen[pair] = seen.get(pair, 0) + 1
-            if seen[pair] == 2 and tells(pair[1]):
+            if seen[pair] == 2 and is_category(pair[1]):
                 yield pair
 
 
-def tells(text: str) -> bool:
+def is_category(text: str) -> bool:
     """Whether a value is a category: not a text, date, number or URL."""
     return len(text.split()) <= _MOST_WORDS and re.match(r"(?!.*(?:\d{3}|://)).*[^\W\d_]", text) is not None
 
@@ -160,7 +160,7 @@ def facts(text: str) -> Facts:
     return {name: said.strip() for line in text.splitlines() if "; " in line for name, said in _FACT.findall(line)}
 
 
-def told(text: str) -> Iterator[Table]:
+def tables_in_text(text: str) -> Iterator[Table]:
     """The tables in a text, one per line."""
     for line in text.splitlines():
         match = _LINE.fullmatch(line.strip(" -*•"))

@@ -44,15 +44,15 @@ class Term:
 class Hit:
     """A sentence that was found.
 
-    `score`: the share of the ask that the sentence and its page cover, 0 to 1; `own`: the share of the ask's words,
-    names aside, that the sentence itself has; `places`: its token numbers that match such words, with their worth.
+    `score`: the share of the ask that the sentence and its page cover, 0 to 1; `own_share`: the share of the ask's
+    words, names aside, that the sentence itself has; `places`: its token numbers that match them, with their worth.
     """
 
     page: Page
     source: Source
     index: int
     score: float
-    own: float
+    own_share: float
     places: tuple[tuple[int, float], ...]
 
     @property

@@ -8,7 +8,16 @@ from itertools import pairwise
 from aiq.offline.engine.analysis import PARTICLES, Sentence, analyse
 from aiq.offline.engine.dates import MONTHS
 from aiq.offline.engine.evidence import Hit
-from aiq.offline.engine.lexicon import ENDINGS, alike, is_occupation, kind_of, listed, parts_of_speech, stem, vocabulary
+from aiq.offline.engine.lexicon import (
+    ENDINGS,
+    is_occupation,
+    kind_of,
+    listed,
+    parts_of_speech,
+    similar,
+    stem,
+    vocabulary,
+)
 from aiq.offline.engine.quantities import Quantity, with_unit
 from aiq.offline.engine.question import FUNCTION_WORDS, THINGS, Ask
 from aiq.offline.engine.text import is_chinese
@@ -79,10 +88,10 @@ def _as_named(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> 
     if ask.head:
         called = re.match(r"\s*(?:,|is\b|was\b|\()[^.;]{0,36}", sentence.text[end:])
         roots = analyse(f"{name} {called.group() if called else ''}").roots
-        before = [t.end for t in sentence.tokens if t.end <= start and alike(t.text, ask.head)]
+        before = [t.end for t in sentence.tokens if t.end <= start and similar(t.text, ask.head)]
         if stem(ask.head) in roots or (before and _LEADS.fullmatch(sentence.text[before[-1] : start])):
             return 1.0
-        if kind_of_name(name.split()[-1]) and not alike(name.split()[-1], ask.head):
+        if kind_of_name(name.split()[-1]) and not similar(name.split()[-1], ask.head):
             return 0.4  # "Balotti Coast" is not a city
     if ask.kind == "place":
         placed = re.search(r"\b(?:in|at|to|from|near|of|on|into)\s+(?:the\s+)?$", sentence.text[:start])
@@ -123,7 +132,7 @@ def _counts(ask: Ask, quantity: Quantity, text: str) -> bool:
     beside = re.findall(r"[^\W\d]+", text[quantity.end : quantity.end + 40])[:3] if ask.head else []
     if ask.head and not quantity.unit:
         beside += re.findall(r"[^\W\d]+", text[max(0, quantity.start - 40) : quantity.start])[-2:]
-    return people or re.search(ask.units, quantity.unit) is not None or any(alike(word, ask.head) for word in beside)
+    return people or re.search(ask.units, quantity.unit) is not None or any(similar(word, ask.head) for word in beside)
 
 
 _AS_A = re.compile(

@@ -25,7 +25,7 @@ def _vocabulary(part: str) -> dict[str, str]:
     return {stem(word): name for name, words in table.items() for word in words.split()}
 
 
-def spoken(name: str) -> str:
+def phrase(name: str) -> str:
     """A key as words: `subQuestions` and `sub_questions` become "sub questions"."""
     return re.sub(r"[_\-./]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().lower()
 
@@ -40,7 +40,7 @@ def meanings(text: str, part: str) -> list[str]:
 
 def kind_of(name: str, description: str = "") -> str:
     """What a field with this name holds, or ""; the description is used if the name says nothing."""
-    told = meanings(spoken(name), "kinds")
+    told = meanings(phrase(name), "kinds")
     more = meanings(description[:200], "kinds")
     if "clarify" in more and "question" in told:
         return "clarify"
@@ -49,7 +49,7 @@ def kind_of(name: str, description: str = "") -> str:
 
 def asks(name: str, subject: str, *, counted: bool, chinese: bool) -> list[str]:
     """The questions that a field asks about a subject: `collapse_date` asks "When was the collapse of ...?"."""
-    said = re.sub(r"\b(?:num|number|count|total)(?: of)?\b", "", spoken(name)).strip() or spoken(name)
+    said = re.sub(r"\b(?:num|number|count|total)(?: of)?\b", "", phrase(name)).strip() or phrase(name)
     *rest, last = said.split() or [""]
     of = f" of {subject}" if subject else ""
     kind = lexicon.kind_of(last)
@@ -66,6 +66,6 @@ def asks(name: str, subject: str, *, counted: bool, chinese: bool) -> list[str]:
 def measure_of(text: str) -> str:
     """The first measure of the table that a text mentions, or ""; "-complex" is the opposite of "complex"."""
     order = list(_vocabulary("measures").values())
-    found = min(meanings(spoken(text), "measures"), key=order.index, default="")
-    negated = found and _NEGATION & set(spoken(text).split())
+    found = min(meanings(phrase(text), "measures"), key=order.index, default="")
+    negated = found and _NEGATION & set(phrase(text).split())
     return f"-{found}".removeprefix("--") if negated else found

@@ -18,26 +18,17 @@ from langchain_core.utils.json_schema import dereference_refs
 from aiq.offline.engine import lexicon
 from aiq.offline.engine.analysis import analyse
 from aiq.offline.engine.answer import Answer
-from aiq.offline.engine.fields import asks, kind_of, meanings, spoken
+from aiq.offline.engine.fields import asks, kind_of, meanings, phrase
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.lexicon import stem
 from aiq.offline.engine.plan import Choose, Plan
 from aiq.offline.engine.quantities import numbers
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.read import Situation
-from aiq.offline.engine.schema import (
-    Schema,
-    as_schema,
-    fits,
-    forms,
-    from_prose,
-    scaled,
-    shaped,
-    stated_options,
-)
+from aiq.offline.engine.schema import Schema, as_schema, convert, fits, forms, from_prose, scaled, stated_options
 from aiq.offline.engine.text import contains_name, sentences, stems, words
-from aiq.offline.engine.things import Things
-from aiq.offline.engine.weigh import CITE, Thing, Weighing
+from aiq.offline.engine.things import Referents
+from aiq.offline.engine.weigh import CITE, Referent, Weighing
 from aiq.offline.engine.write import small_talk, write
 
 _READ = frozenset(("", "other", "entity", "date", "description", "answer"))
@@ -66,7 +57,7 @@ class Unsupported(Exception):
 
 
 def _counts(name: str) -> bool:
-    return _COUNT.search(spoken(name)) is not None
+    return _COUNT.search(phrase(name)) is not None
 
 
 def _wants_ids(name: str, part: Schema) -> bool:
@@ -82,7 +73,7 @@ def fill(wanted: Schema, situation: Situation, orders: Orders, choose: Choose | 
         root: Schema = dereference_refs(dict(wanted))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise Unsupported(f"The schema has a reference that leads nowhere: {error}.") from error
-    return _Filler(root, situation, orders, choose).value(root, "", Thing())
+    return _Filler(root, situation, orders, choose).value(root, "", Referent())
 
 
 class _Filler:
@@ -90,7 +81,7 @@ class _Filler:
 
     def __init__(self, root: Schema, situation: Situation, orders: Orders, choose: Choose | None) -> None:
         self.w = Weighing(situation, orders.ask)
-        self.things = Things(self.w, orders)
+        self.things = Referents(self.w, orders)
         self.plan = Plan(root, situation, orders, choose)
         self.fixed = dict(orders.fields)
         self.prompt = f"{root.get('description')}\n{situation.instructions}"
@@ -103,11 +94,11 @@ class _Filler:
         self.offered: set[str] = set()  # the options of the fields of the current object
         self.prefix = ""  # of ids, as in "task-1"
 
-    def value(self, part: Schema, name: str, thing: Thing) -> Any:
+    def value(self, part: Schema, name: str, thing: Referent) -> Any:
         """A value for a part of the schema; `thing`: what the object containing it is about."""
         if name in self.fixed and fits(self.fixed[name], part):
             return self.fixed[name]
-        make: dict[str, Callable[[Schema, str, Thing], Any]] = {"object": self._object, "array": self._array}
+        make: dict[str, Callable[[Schema, str, Referent], Any]] = {"object": self._object, "array": self._array}
         failed = Unsupported(f"Nothing in the request supports {name or 'the reply'!r}.")
         for form in forms(part):
             try:
@@ -125,7 +116,7 @@ class _Filler:
 
     # objects and lists
 
-    def _object(self, form: Schema, name: str, thing: Thing) -> dict[str, Any]:
+    def _object(self, form: Schema, name: str, thing: Referent) -> dict[str, Any]:
         """Counts come last, as they count what other fields list. An object without fields maps each thing that the
         prompt lists to a value, or holds the arguments of a call."""
         parts: Mapping[str, Schema] = form.get("properties", {})
@@ -149,16 +140,16 @@ class _Filler:
     def _beside(self, name: str, part: Schema, out: Mapping[str, Any]) -> list[Any]:
         """The value of a field, in a list, if fields filled before it determine it: a count of what another one lists,
         or of sources; null if it belongs to an option not chosen ("meta_reply" with "meta"). Otherwise empty."""
-        said = spoken(name)
+        said = phrase(name)
         if _counts(name):
             lists = [
-                v for k, v in out.items() if isinstance(v, list) and (stems(spoken(k)) & stems(said) or "limit" in said)
+                v for k, v in out.items() if isinstance(v, list) and (stems(phrase(k)) & stems(said) or "limit" in said)
             ]
             return [*map(len, lists)] or ([len(self.w.sources)] if kind_of(name) == "source" else [])
         belongs = self.offered & set(said.split())
         return [None] if belongs and not belongs & set(map(str, out.values())) and fits(None, part) else []
 
-    def _array(self, form: Schema, name: str, thing: Thing) -> list[Any]:
+    def _array(self, form: Schema, name: str, thing: Referent) -> list[Any]:
         """One member for each thing that the prompt lists under the name, or that is found for the list's kind; those
         that cannot be filled are left out. The kind comes from the name, else a member's field, else the description.
         Small objects judge what the prompt lists under a field's name: `claim` and `verdict` with "Claims: ...";
@@ -190,16 +181,16 @@ class _Filler:
         """A call in a plan: what is called, its arguments, what it waits for, and the object's other fields."""
         settled: dict[str, Any] = {key: given for key in parts if re.search("arg|param|input", key)} | {field: name}
         settled |= {key: [*after] for key in parts if kind_of(key) == "dependency"}
-        thing = Thing("step", self.w.task)
+        thing = Referent("step", self.w.task)
         return {key: settled[key] if key in settled else self.value(parts[key], key, thing) for key in parts}
 
     # single values
 
-    def _scalar(self, form: Schema, name: str, thing: Thing) -> Any:
+    def _scalar(self, form: Schema, name: str, thing: Referent) -> Any:
         """What the prompt states; else an option, a position in a list, a measure or a text. A field is described by
         its description, its value in the prompt's example, or the sentence that mentions it."""
         kind = form["type"]
-        word = rf"\b{re.escape(spoken(name) or '-')}\b"
+        word = rf"\b{re.escape(phrase(name) or '-')}\b"
         told = (s for s in sentences(self.prompt) if re.search(word, s.split("{")[0], re.I) and not kind_of(name))
         about = str(form.get("description") or self.shown.get(name, {}).get("description") or next(told, ""))
         worded = stated_options(f"{form.get('pattern', '')} {about}") if kind == "string" else []
@@ -207,12 +198,12 @@ class _Filler:
         self.offered |= set(map(str, options))
         stated = self._stated(name, thing)
         if stated is not None:
-            return {str(o).lower(): o for o in options}.get(stated.lower()) if options else shaped(stated, form)
+            return {str(o).lower(): o for o in options}.get(stated.lower()) if options else convert(stated, form)
         if kind == "integer" and thing.text and kind_of(name) in {*_PLACES, thing.kind}:
             names = [source.name for source in self.w.sources]
             known = thing.source is not None and thing.source.name in names
             return names.index(thing.source.name) + 1 if thing.source and known else thing.number
-        means = (spoken(name).replace("score", ""), about.split(".")[0], name)
+        means = (phrase(name).replace("score", ""), about.split(".")[0], name)
         measured = self.w.measure(means, thing) if options or kind != "string" else None
         if options:
             return self._chosen(options, about, measured, thing)
@@ -221,41 +212,41 @@ class _Filler:
         if (_counts(name) and not self.w.given) or (kind != "string" and kind_of(name) not in _READ):
             return None
         words = (self._text if kind == "string" else self._read)(form, name, about, thing)
-        return shaped(words, form) if words else None
+        return convert(words, form) if words else None
 
-    def _chosen(self, options: Sequence[Any], about: str, measured: float | None, thing: Thing) -> Any:
+    def _chosen(self, options: Sequence[Any], about: str, measured: float | None, thing: Referent) -> Any:
         """The option that weighs most, if anything supports it; a sentence that lists the options supports none."""
         w = self.w
         if not thing.text and (action := self.plan.action(list(map(str, options)))):
             return action
         told = [thing.text] if thing.text else [w.task, w.draft, *(s.text for s in w.sources[:5])]
-        named = [stems(spoken(str(option))) for option in options]
+        named = [stems(phrase(str(option))) for option in options]
         has = [said for text in told for said in map(stems, sentences(text)) if sum(n <= said for n in named) < 2]
         weights = [self._weight(str(option), about, measured, thing, frozenset().union(*has)) for option in options]
         best = options[weights.index(max(weights))]
         return best if max(weights) > _NONE_FITS or len(options) == 1 else None
 
-    def _stated(self, name: str, thing: Thing) -> str | None:
+    def _stated(self, name: str, thing: Referent) -> str | None:
         """What the prompt's own record of the thing has under the name; or what "name: value" or "name is value" gives
         in the text to be repaired or read."""
         for key, value in thing.record.items():
-            if spoken(key) == spoken(name):
+            if phrase(key) == phrase(name):
                 return str(value)
         texts = [self.w.draft, *(s.text for s in self.w.sources[:3] if not s.key)] if not thing.text else []
-        label = re.escape(spoken(name) or "\0").replace(r"\ ", r"[\s_-]?")
+        label = re.escape(phrase(name) or "\0").replace(r"\ ", r"[\s_-]?")
         line = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*"
         line += r"(?=$|[\n\"}]|[,;](?!\d))"
         line += rf"|\b{label} (?:is|was|are|were) ([^\n]+?)(?=[.,;!?](?:\s|$)|$)"
         found = re.search(line, "\n".join(texts), re.I | re.M)
         return (found[1] or found[2]).strip() if found else None
 
-    def _weight(self, option: str, about: str, measured: float | None, thing: Thing, has: frozenset[str]) -> float:
+    def _weight(self, option: str, about: str, measured: float | None, thing: Referent, has: frozenset[str]) -> float:
         """How well an option applies. Grades, and yes and no: how close they are to what is measured. Else the measure
         that its words mean, or those of its description in schema or prompt. Else by those of its words that the
         request `has` (0.4 to 0.9); 0.4 for "none of these"; 0.3 for any other."""
         w = self.w
         grade = (*meanings(option, "grades"), "")[0]
-        if thing.kind in spoken(option).split():
+        if thing.kind in phrase(option).split():
             return 1.0
         if measured is not None and grade in _GRADES:
             return 1 - abs(measured - _GRADES[grade])
@@ -264,10 +255,10 @@ class _Filler:
         value = w.measure((option, told.split(".")[0]), thing)
         if value is not None:
             return value
-        hits = 3 * len(stems(spoken(option)) & has) + len(stems(told) & has)
+        hits = 3 * len(stems(phrase(option)) & has) + len(stems(told) & has)
         return min(0.9, 0.4 + 0.1 * hits) if hits or grade == "other" else _NONE_FITS
 
-    def _text(self, form: Schema, name: str, about: str, thing: Thing) -> str | None:
+    def _text(self, form: Schema, name: str, about: str, thing: Referent) -> str | None:
         """A text of the kind that the name means: from the request, or from the thing that the object is about."""
         kind = kind_of(name, about) if name else thing.kind or "answer"
         told = self.things.texts(thing)
@@ -283,7 +274,7 @@ class _Filler:
             return self._read(form, name, about, thing)
         return next((each.text for each in self.things.of(kind, name, thing)), None)
 
-    def _read(self, form: Schema, name: str, about: str, thing: Thing) -> str | None:
+    def _read(self, form: Schema, name: str, about: str, thing: Referent) -> str | None:
         """The reader's value for what the field, or a description that is a question, asks about the thing or the given
         text, if its evidence is on topic. The answer to the task if a name or nothing else is wanted."""
         w = self.w
@@ -295,7 +286,7 @@ class _Filler:
         else:
             counted, chinese = form["type"] in ("integer", "number"), w.situation.language == "zh"
             subject = thing.text or (w.theme if w.given else w.subject)
-            asked = [q for s in (spoken(name), about) if s for q in asks(s, subject, counted=counted, chinese=chinese)]
+            asked = [q for s in (phrase(name), about) if s for q in asks(s, subject, counted=counted, chinese=chinese)]
         for question in asked:
             found = w.reads(question, [] if w.sources else w.given)
             if self._speaks(found, name, question, thing):
@@ -303,18 +294,18 @@ class _Filler:
         answers = own if self.single or not asked else ()
         return next((a.value for a in answers if a.value and a.confidence >= _LEAST), None)
 
-    def _speaks(self, found: Answer, name: str, question: str, thing: Thing) -> bool:
+    def _speaks(self, found: Answer, name: str, question: str, thing: Referent) -> bool:
         """Whether the evidence is about the thing and has the field's head word, or the value has the right unit."""
         w = self.w
         shown = "\n".join(f"{e.sentence} {e.source.title}" for e in found.evidence)
         subject = "" if w.given and not thing.text else thing.text or w.subject
-        strange = stems(w.theme) - stems(w.told) if w.given else subject and not contains_name(shown, subject)
+        strange = stems(w.theme) - stems(w.given_text) if w.given else subject and not contains_name(shown, subject)
         whole = found.value == shown.strip(" .。\n")
         if not found.value or whole or strange or contains_name(found.value, thing.text or subject):
             return False
         ask = parse(question)
         unit = ask.units and any(re.search(ask.units, quantity.unit) for quantity in numbers(found.value))
-        head = [stem(word) for word in words(spoken(name)) if lexicon.kind_of(word) != "time"][-1:]
+        head = [stem(word) for word in words(phrase(name)) if lexicon.kind_of(word) != "time"][-1:]
         told = analyse(shown)
         speaks = any(root in told.roots or lexicon.groups(root) & told.groups.keys() for root in head)
         return found.confidence >= _LEAST and (bool(unit) or not head or speaks)

@@ -23,7 +23,7 @@ _ANSWERED = re.compile(
 )
 
 
-class Said(NamedTuple):
+class GivenAnswer(NamedTuple):
     """An answer that someone else gave: the value, or what is true in place of a false premise."""
 
     kind: Literal["value", "premise"]
@@ -47,10 +47,10 @@ def headings(text: str) -> tuple[str, ...]:
     return lines if len(lines) > 1 and all(re.match(r"#{1,6} ", line) for line in lines) else ()
 
 
-def answered(label: str, text: str) -> tuple[Said | None, str]:
+def answered(label: str, text: str) -> tuple[GivenAnswer | None, str]:
     """The answer in the first words of a result of others' work ("It is 12 [1]."), and the text without them."""
     said = _ANSWERED.match(text) if _WORK.search(label) else None
     if said is None:
         return None, text
-    found = Said("value", said["value"]) if said["value"] else Said("premise", said["premise"])
+    found = GivenAnswer("value", said["value"]) if said["value"] else GivenAnswer("premise", said["premise"])
     return found, f"{said['head']}{text[said.end() :]}"

@@ -143,7 +143,7 @@ def is_common(word: str) -> bool:
 
 
 @lru_cache(maxsize=32768)
-def alike(word: str, others: str) -> bool:
+def similar(word: str, others: str) -> bool:
     """Whether a word is one of the others or shares a synonym group with one."""
     mine, roots = groups(stem(word)), [stem(other) for other in others.split()]
     return stem(word) in roots or any(mine & groups(root) for root in roots)

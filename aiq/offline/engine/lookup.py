@@ -60,8 +60,8 @@ class Lookup:
         if not ranked or ask.past or lasting:
             return ranked
         first = ranked[0]
-        least = [_RIVAL * first.score, _RIVAL * first.hit.score, 0.5 * first.hit.own]
-        rivals = [c for c in ranked if all(map(ge, (c.score, c.hit.score, c.hit.own), least))]
+        least = [_RIVAL * first.score, _RIVAL * first.hit.score, 0.5 * first.hit.own_share]
+        rivals = [c for c in ranked if all(map(ge, (c.score, c.hit.score, c.hit.own_share), least))]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score))
         if (newest.hit.day - first.hit.day).days <= _SAME_DAYS:
             return ranked
@@ -123,7 +123,7 @@ def corrected(text: str, look: Lookup) -> Finding | None:
     lasting = tuple(word for word in ask.words if word in state)
     if lasting and (still := _ongoing(ask, lasting, look)):
         return still
-    said = any(hit.own >= 0.3 and not denies(hit) for hit in hits)
+    said = any(hit.own_share >= 0.3 and not denies(hit) for hit in hits)
     return None if said or len(ask.names) < 2 else _contradicted(ask, lasting or ask.words, look)
 
 
@@ -137,7 +137,7 @@ def _contradicted(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | N
         others = tuple(other for other in ask.names if other != name)
         for kind in ("person", "place", "organisation"):
             turned = Ask(" ".join((*others, *words)), kind, names=others, words=words, current=ask.current)
-            found = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own >= 0.35]
+            found = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own_share >= 0.35]
             near = [c.value for c in found if c.score > 0.6 * found[0].score]
             if found and found[0].score >= _CONTRARY and not any(name in value or value in name for value in near):
                 text = found[0].hit.sentence.text.rstrip(".。")
@@ -150,9 +150,9 @@ def _ongoing(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
     """The state that the question says has ended, if the evidence shows it continuing and does not report its end."""
     ended = tuple(word for word in ask.words if word not in words)
     reports = look.material.find(replace(ask, words=ended), 6) if ended else []
-    if any(hit.own >= 0.5 and set(names(hit.sentence.text)) & set(ask.names) for hit in reports):
+    if any(hit.own_share >= 0.5 and set(names(hit.sentence.text)) & set(ask.names) for hit in reports):
         return None
     hits = look.material.find(replace(ask, words=words), 8)
-    lasting = [hit for hit in hits if hit.own >= 0.5 and _names_all(hit, ask) and not denies(hit)]
+    lasting = [hit for hit in hits if hit.own_share >= 0.5 and _names_all(hit, ask) and not denies(hit)]
     best = max(lasting, key=lambda hit: hit.day, default=None)
     return Finding(best.sentence.text, (best.evidence,), best.score * 0.9, premise=True) if best else None

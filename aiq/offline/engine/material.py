@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from aiq.offline.engine import counts
-from aiq.offline.engine.source import URL, Source, day_of, in_text, is_prose
+from aiq.offline.engine.source import URL, Source, day_of, is_prose, sources_in
 
 
 class Element(NamedTuple):
@@ -66,13 +66,13 @@ def sources(text: str, *, key: str = "") -> list[Source]:
         return _rows(values, outer)
     if len(_HTML.findall(text[:20_000])) > 1:
         page = _page(text, outer)
-        return in_text(page.text, page)
+        return sources_in(page.text, page)
     marked = list(elements(text))
     if sum(element.end - element.start for element in marked) * 2 > len(text):
         found = _rows([_as_value(element) for element in marked], outer)
         if any(source.key for source in found):
             return found
-    return in_text(re.sub(r"</[\w:. -]+>", "", _OPEN.sub("", text)) if marked else text, outer)
+    return sources_in(re.sub(r"</[\w:. -]+>", "", _OPEN.sub("", text)) if marked else text, outer)
 
 
 def parsed(text: str) -> list[Any] | None:

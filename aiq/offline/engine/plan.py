@@ -10,7 +10,7 @@ from typing import Any
 from aiq.offline.chat import FunctionSpec, ToolCall, ToolSpec
 from aiq.offline.engine import transcript
 from aiq.offline.engine.collected import Collected
-from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.fields import phrase
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, ends
 from aiq.offline.engine.schema import Schema, forms
@@ -37,8 +37,8 @@ class Plan:
         self.situation, self.orders, self.choose = situation, orders, choose
         lists = [forms(part.get("items"))[0].get("properties", {}) for part in root.get("properties", {}).values()]
         named = [(field, self._options(parts[field])) for parts in lists for field in self.naming(parts)]
-        self.tools = [name for field, names in named if not _AGENT.search(spoken(field)) for name in names]
-        self.agents = [name for field, names in named if _AGENT.search(spoken(field)) for name in names]
+        self.tools = [name for field, names in named if not _AGENT.search(phrase(field)) for name in names]
+        self.agents = [name for field, names in named if _AGENT.search(phrase(field)) for name in names]
 
     @cached_property
     def offered(self) -> dict[str, FunctionSpec]:
@@ -55,7 +55,7 @@ class Plan:
 
     def calls(self, field: str) -> list[Called]:
         """The calls to tools, or to sub-agents, that the field may name."""
-        return self.of_agents if _AGENT.search(spoken(field)) else self.of_tools
+        return self.of_agents if _AGENT.search(phrase(field)) else self.of_tools
 
     @cached_property
     def of_tools(self) -> list[Called]:
@@ -81,7 +81,7 @@ class Plan:
         here, planned, unread = self.situation, self._stated("planned"), self._stated("unread")
         duties = ["plan"] * (planned == 0 or (planned is None and not here.sources)) + ["read"] * bool(unread)
         if duties == ["read"]:
-            duties += [] if Collected(here).concerns else ["check"]
+            duties += [] if Collected(here).applies else ["check"]
         elif not duties and not self.of_tools:
             duties = ["check"] if planned is not None and not _CHECKED.search(here.instructions) else ["write"]
         does = [next((name for name in self.agents if self._does(name, duty)), "") for duty in duties]
@@ -90,7 +90,7 @@ class Plan:
         return [(name, {}, [0] if duties == ["read", "check"] and at else []) for at, name in enumerate(does)]
 
     def _does(self, name: str, duty: str) -> bool:
-        return _DUTIES[duty].search(f"{spoken(name)}: {self.offered[name].description}") is not None
+        return _DUTIES[duty].search(f"{phrase(name)}: {self.offered[name].description}") is not None
 
     def _stated(self, duty: str) -> int | None:
         """The number that the state in the prompt gives for what is planned or unread."""
@@ -103,4 +103,4 @@ class Plan:
             return None
         writes = any(self._does(name, "write") for name, *_ in self.of_agents)
         sign = _DUTIES["write"] if writes else _AGENT if self.of_agents else _TOOL
-        return next((option for option in options if sign.search(spoken(option))), None)
+        return next((option for option in options if sign.search(phrase(option))), None)

@@ -59,7 +59,7 @@ class Situation:
     sections: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
-    answers: tuple[given.Said, ...] = ()
+    answers: tuple[given.GivenAnswer, ...] = ()
 
     def actions(self, *, next_one: bool) -> tuple[str, ...]:
         """The queries of the next action that the prompt wants, or of the actions it reports as done."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from aiq.offline.engine.analysis import PARTICLES
 from aiq.offline.engine.answer import answer
-from aiq.offline.engine.lexicon import ENDINGS, alike, kind_of
+from aiq.offline.engine.lexicon import ENDINGS, kind_of, similar
 from aiq.offline.engine.question import THINGS, parse
 from aiq.offline.engine.research import is_question
 from aiq.offline.engine.source import Source, prose
@@ -141,6 +141,6 @@ def _fit(named: Named, noun: str, kind: str, it: bool) -> int:
         return 0 if named.kind == "person" else 2
     if named.kind and kind and named.kind != kind:
         return 0
-    if kind != "person" and named.head and noun not in named.head and not alike(noun, named.head):
+    if kind != "person" and named.head and noun not in named.head and not similar(noun, named.head):
         return 1
     return 3 if named.kind else 2

@@ -113,7 +113,7 @@ class _Report:
             return told
         asked = " ".join([self.topic.subject, *(facet.title for facet in self.topic.facets)])
         best = (sentence for sentence in facts(rank(asked, sources, most=MOST_SENTENCES)) if sentence in told)
-        telling = [s for s in told if longest and research.tells(s, self.topic.text)]
+        telling = [s for s in told if longest and research.is_informative(s, self.topic.text)]
         chosen = [*dict.fromkeys([*telling, *best, *told])][:most]
         return {sentence: told[sentence] for sentence in told if sentence in chosen}
 
@@ -176,7 +176,7 @@ class _Report:
         asked = self.asking.format(facet[:1].lower() + facet[1:], name)
         found = answer(asked, sources, self.situation.now)
         fits = found.kind == "value" and found.confidence >= SURE and len(found.value) <= CELL and found.evidence
-        said = self.citations.said(found.value, [found.evidence[-1].source]) if fits else ""
+        said = self.citations.with_marks(found.value, [found.evidence[-1].source]) if fits else ""
         return said.rstrip(".。").replace("|", "/")
 
     def _conclusion(self, empty: Sequence[str]) -> str:

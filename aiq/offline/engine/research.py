@@ -280,7 +280,7 @@ def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dict[
             near = not step and len(core & stems(text)) * 2 > len(core)
             if near or any(name in text for name in known):
                 facet = max(of.facets, key=lambda f: len(f.stems & stems(sentence)), default=None)
-                for name in (name for name in things(sentence) if name in proper and name not in reached):
+                for name in (name for name in names_in(sentence) if name in proper and name not in reached):
                     came.setdefault(name, []).append(facet if facet and facet.stems & stems(sentence) else None)
         facets = {name: next(filter(None, came[name]), None) for name in came}
         known = sorted(facets, key=lambda name: (facets[name] is None, -len(came[name])))
@@ -290,16 +290,16 @@ def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dict[
 
 def _proper(told: Sequence[str]) -> frozenset[str]:
     """Names that are not ordinary words: they have several words, are Chinese, or also occur inside a sentence."""
-    found = {name for sentence in told for name in things(sentence)}
+    found = {name for sentence in told for name in names_in(sentence)}
     return frozenset(n for n in found if re.search("[ ·]", n) or any(sentence.find(n) > 0 for sentence in told))
 
 
-def tells(sentence: str, known: str) -> bool:
+def is_informative(sentence: str, known: str) -> bool:
     """Whether a sentence has a figure, or a name that is not in `known`."""
-    return re.search(r"\d", sentence) is not None or any(name not in known for name in things(sentence))
+    return re.search(r"\d", sentence) is not None or any(name not in known for name in names_in(sentence))
 
 
-def things(sentence: str) -> tuple[str, ...]:
+def names_in(sentence: str) -> tuple[str, ...]:
     """The names in a sentence; in Chinese, which has no capitals, by their form and the lists they occur in."""
     found = list(names(sentence))
     if is_chinese(sentence):

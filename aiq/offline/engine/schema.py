@@ -120,7 +120,7 @@ def _type(value: Any) -> str:
 # values in a form
 
 
-def shaped(text: str, form: Schema) -> Any:
+def convert(text: str, form: Schema) -> Any:
     """A text in the requested form: a boolean, a number, an ISO date, or text cut at the end of a word; None if it
     cannot be converted."""
     kind = form["type"]

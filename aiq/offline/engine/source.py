@@ -76,7 +76,7 @@ _CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[
 _MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
 
 
-def in_text(text: str, outer: Source) -> list[Source]:
+def sources_in(text: str, outer: Source) -> list[Source]:
     """The sources in a text: findings by what they cite, results by their URLs, or else the text as one page.
 
     A page whose URL is known (`outer.key`) is one source, whatever its text lists and cites.

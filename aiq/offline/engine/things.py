@@ -11,13 +11,13 @@ from aiq.offline.engine import dates, material, research
 from aiq.offline.engine.clauses import amounts, clauses
 from aiq.offline.engine.collected import Collected, titled
 from aiq.offline.engine.evidence import Evidence
-from aiq.offline.engine.fields import measure_of, spoken
+from aiq.offline.engine.fields import measure_of, phrase
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.question import parse
 from aiq.offline.engine.schema import Schema
 from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import contains_name, names, sentences, stems
-from aiq.offline.engine.weigh import Thing, Weighing, agreement
+from aiq.offline.engine.weigh import Referent, Weighing, agreement
 
 MOST = 8
 """The most members of a list if neither schema nor prompt says how many."""
@@ -38,7 +38,7 @@ _HEADED = re.compile(r"(?m)^(?P<head>\S[^\n]{2,80}):\n(?P<items>(?:[-*•] \S.*(
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.MULTILINE)
 
 
-class Things:
+class Referents:
     """The things in one request."""
 
     def __init__(self, weighing: Weighing, orders: Orders) -> None:
@@ -46,7 +46,7 @@ class Things:
         self.orders = orders
         self.collected = Collected(weighing.situation)
 
-    def texts(self, thing: Thing) -> dict[str, str]:
+    def texts(self, thing: Referent) -> dict[str, str]:
         """Texts about a thing and its source that need no search, by kind."""
         w = self.w
         told = {"reason": (*(w.faults if w.draft else ()), w.framed("asked", thing.text or w.task))[0]}
@@ -57,7 +57,7 @@ class Things:
             told["clarify"] = w.framed("meant", w.task) if w.vague else ""
             return told | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
         told |= dict.fromkeys((*_ITSELF, thing.kind), thing.text)
-        if self.collected.concerns and thing.source:
+        if self.collected.applies and thing.source:
             told["claim"] = titled(Evidence(thing.text, thing.source, 1.0))
         stated = [thing.text[day.start : day.end] for day in dates.find(thing.text)]
         if thing.source and thing.kind != "entity":
@@ -65,15 +65,15 @@ class Things:
             told |= {"source": thing.source.key, "title": thing.source.title, "quote": thing.text, "date": str(day)}
         return told
 
-    def of(self, kind: str, name: str, about: Thing, least: int = 1, most: int = 1) -> list[Thing]:
+    def of(self, kind: str, name: str, about: Referent, least: int = 1, most: int = 1) -> list[Referent]:
         """The things of a kind, in order, that bear on `about`: what the object containing the list is about."""
         w = self.w
         kind = _SAME.get(kind, kind)
-        about = about if about.text or not w.statement else Thing("claim", w.statement)
+        about = about if about.text or not w.statement else Referent("claim", w.statement)
         if kind == "dependency":
-            return [Thing(kind, number=number) for number in w.depends(about.number)]
+            return [Referent(kind, number=number) for number in w.dependencies(about.number)]
         pool = w.evidence if about.text else w.ranked
-        if about.source and self.collected.concerns:  # a document of a collection states only its own text
+        if about.source and self.collected.applies:  # a document of a collection states only its own text
             pool = [Evidence(about.text, about.source, 1.0)]
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
             "query": lambda: [f'"{n}"' for n in names(w.subject)] if _EXACT.search(name) else self._queries(least),
@@ -83,27 +83,27 @@ class Things:
             "gap": lambda: w.gaps,
             "keyword": lambda: [] if measure_of(name) else names(w.subject) or parse(w.subject).words,
             "entity": lambda: self._entities(""),
-            "": lambda: self._entities(spoken(name)),
-            "claim": lambda: self._claims(pool) if self.collected.concerns else pool or sentences(w.draft),
+            "": lambda: self._entities(phrase(name)),
+            "claim": lambda: self._claims(pool) if self.collected.applies else pool or sentences(w.draft),
             "date": lambda: [e for e in pool if dates.find(e.sentence)],
             "conflict": lambda: pool if about.text else w.conflicts,
-            "source": lambda: [*pool, *(() if self.collected.concerns else w.evidence)],
+            "source": lambda: [*pool, *(() if self.collected.applies else w.evidence)],
         }
         if given := self.listed(name):
-            return [each for each in given if self._bears(each, about)]
-        found: dict[str, Thing] = {}
+            return [each for each in given if self._is_relevant(each, about)]
+        found: dict[str, Referent] = {}
         for each in makers.get(kind, tuple)():
             text, source = (each, None) if isinstance(each, str) else (each.sentence, each.source)
-            thing = Thing(kind, text, len(found) + 1, source)
-            if self._bears(thing, about):
-                own = source.key if source and (kind == "source" or self.collected.concerns) else ""
+            thing = Referent(kind, text, len(found) + 1, source)
+            if self._is_relevant(thing, about):
+                own = source.key if source and (kind == "source" or self.collected.applies) else ""
                 found.setdefault(own if kind == "source" and own else f"{text} {own}", thing)
         if kind == "section" and about.text and not found:  # what concerns no section in particular concerns all
-            return self.of(kind, name, Thing(), least, most)
+            return self.of(kind, name, Referent(), least, most)
         itself = [about] if about.kind not in ("section", "") and kind in ("query", "question", "keyword") else []
         return [*found.values()] or itself
 
-    def _bears(self, thing: Thing, about: Thing) -> bool:
+    def _is_relevant(self, thing: Referent, about: Referent) -> bool:
         """Whether a thing bears on another: it contradicts a claim or agrees with it, or shares words with it beyond
         the subject's. Everything bears on the request."""
         if not about.text:
@@ -120,29 +120,29 @@ class Things:
     def bounds(self, name: str, form: Schema) -> tuple[int, int]:
         """How many members: by the schema, and by what prompt and user say ("5 to 8 sections", "at most 3 queries")."""
         least, most = form.get("minItems", 0), form.get("maxItems", 0)
-        unit = re.sub(r"(?:ies|s|y)$", "", (spoken(name).split() or ["queries"])[-1])
-        for clause in clauses(f"{self.w.situation.instructions}\n{self.w.task}\n{self.w.said}"):
+        unit = re.sub(r"(?:ies|s|y)$", "", (phrase(name).split() or ["queries"])[-1])
+        for clause in clauses(f"{self.w.situation.instructions}\n{self.w.task}\n{self.w.user_text}"):
             for low, high in amounts(clause, unit + r"\w*"):
                 least, most = low or least, min(high or most, most or high or 0)
         return least, max(most or MOST, least)
 
-    def listed(self, name: str) -> list[Thing]:
+    def listed(self, name: str) -> list[Referent]:
         """What the prompt lists under a name, in JSON or numbered: "Sub-questions: [...]" for `sub_questions`; for a
         bare `id`, the records that have one. The text of a record is its longest."""
-        wanted, here = stems(spoken(name)), self.w.situation
+        wanted, here = stems(phrase(name)), self.w.situation
         if name == "id":
             return next((_members(block.text) for block in here.blocks if '"id"' in block.text), [])
-        marked = "\n\n".join(block.text for block in here.blocks if stems(spoken(block.label)) & wanted)
+        marked = "\n\n".join(block.text for block in here.blocks if stems(phrase(block.label)) & wanted)
         headed = (match for match in _HEADED.finditer(here.instructions) if stems(match["head"]) & wanted)
         return _members(marked) or next((_members(match["items"]) for match in headed), [])
 
-    def served(self, name: str) -> list[Thing]:
+    def served(self, name: str) -> list[Referent]:
         """A part of the task for each area that the prompt lists under a field's name; the field has it verbatim."""
         about = self.w.topic.subject
         found = []
         for number, area in enumerate(self.listed(name), 1):
             said = self.w.framed("part", area.text, about) if stems(about) - stems(area.text) else area.text
-            found.append(Thing("step", said, number, record={name: area.text}))
+            found.append(Referent("step", said, number, record={name: area.text}))
         return found
 
     def _claims(self, pool: list[Evidence]) -> list[Evidence]:
@@ -151,9 +151,9 @@ class Things:
         here = self.collected
         if len(pool) == 1:
             return pool
-        if here.wanted.counts and not here.wanted.telling:
-            return [Evidence(here.counted, Source(""), 1.0)] if here.counted else []
-        return here.meeting
+        if here.wanted.counts and not here.wanted.textual:
+            return [Evidence(here.counts_text, Source(""), 1.0)] if here.counts_text else []
+        return here.matches
 
     def _asked(self, least: int) -> list[str]:
         """A question for each facet, or the task; if more are wanted, first what must be found first, then what is
@@ -185,7 +185,7 @@ class Things:
         more = [w.topic.title, *w.framed("sections").split(", ")]
         titles[-1:-1] = more[: max(0, min(least, most) - len(titles))]
         titles = [t for t in titles if self.orders.conclusion or not research.CONCLUSION.search(t)]
-        for add, what in _CHANGE.findall(w.said):
+        for add, what in _CHANGE.findall(w.user_text):
             titles = [title for title in titles if not stems(title) & stems(what)]
             titles[-1:-1] = [what[:1].upper() + what[1:]] if add else []
         return titles
@@ -194,12 +194,12 @@ class Things:
         """The names in the relevant sentences that have all words of `among`; without any sentence, in the task."""
         told = self.w.ranked or [Evidence(self.w.task, Source(""), 0.0)]
         shown = [e for e in told if stems(among) <= stems(e.sentence)]
-        return [Evidence(name, e.source, e.score) for e in shown for name in research.things(e.sentence)]
+        return [Evidence(name, e.source, e.score) for e in shown for name in research.names_in(e.sentence)]
 
 
-def _members(text: str) -> list[Thing]:
+def _members(text: str) -> list[Referent]:
     named = [match.groupdict() for match in _IDENTIFIED.finditer(text)]
     values = named or _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
     records = [item if isinstance(item, Mapping) else {"": item} for item in values if isinstance(values, list)]
     told = [(max(map(str, record.values()), key=len, default=""), record) for record in records]
-    return [Thing("claim", text, number, None, record) for number, (text, record) in enumerate(told, 1)]
+    return [Referent("claim", text, number, None, record) for number, (text, record) in enumerate(told, 1)]

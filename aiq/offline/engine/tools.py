@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aiq.offline.chat import FunctionSpec, ToolCall, ToolSpec, call
-from aiq.offline.engine.fields import spoken
+from aiq.offline.engine.fields import phrase
 from aiq.offline.engine.text import stems
 
 TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
@@ -73,7 +73,7 @@ class Tool:
 
     def fit(self, task: str) -> float:
         """How well a tool's description fits a task: the number of shared words; else 0.5 for a general tool."""
-        said = f"{spoken(self.name)} {self.says}"
+        said = f"{phrase(self.name)} {self.says}"
         return len(stems(said) & stems(task)) or 0.5 * bool(_GENERAL.search(said))
 
 
@@ -82,7 +82,7 @@ def understand(spec: ToolSpec) -> Tool:
     function, schema = spec.function, spec.function.parameters
     known = {name: about if isinstance(about, dict) else {} for name, about in schema.get("properties", {}).items()}
     needed = tuple(name for name in schema.get("required") or () if name in known)
-    named, given = spoken(function.name), " ".join(map(spoken, needed or known))
+    named, given = phrase(function.name), " ".join(map(phrase, needed or known))
     first = _first(function.description)
     opening = " ".join(_LEAD.sub("", first).split()[:3])
     places = (_NAME, named), (_PARAMETER, given), (_FIRST_SENTENCE, first)

@@ -76,7 +76,7 @@ _PARTS = 15
 
 
 @dataclass(frozen=True)
-class Thing:
+class Referent:
     """What an object in the reply is about; without a text, the request itself. `number` counts from 1; `record`:
     what the prompt itself gives about it."""
 
@@ -98,7 +98,7 @@ class Weighing:
         self.task = (situation.task or only)[:_BRIEF]
         drafts = [block.text[: 3 * _LONGEST] for block in blocks if _DRAFT.search(block.label)]
         self.draft = drafts[-1] if drafts else ""  # to be judged or repaired
-        self.said = "\n".join(block.text for block in blocks if _TALK.search(block.label))  # by the user
+        self.user_text = "\n".join(block.text for block in blocks if _TALK.search(block.label))  # by the user
         stated = _STATEMENT.search(situation.request.last_user)
         self.statement = stated[1].strip() if stated else ""  # to be checked
         self.is_talk = research.is_small_talk(self.task)
@@ -129,13 +129,13 @@ class Weighing:
         return [s for s in self.sources if not s.key] or ([] if self.sources else [Source(self.task)])
 
     @cached_property
-    def told(self) -> str:
+    def given_text(self) -> str:
         return "\n".join(s.text for s in self.given)
 
     @cached_property
     def theme(self) -> str:
         """The name by which the task asks about the given text, or ""."""
-        named = [n for n in parse(self.task).names if n in self.told or not self.task.startswith(n)]
+        named = [n for n in parse(self.task).names if n in self.given_text or not self.task.startswith(n)]
         return (*named, "")[0] if self.sources else ""
 
     @cached_property
@@ -215,7 +215,7 @@ class Weighing:
         pairs = [(a.sentence, b.sentence) for a in self.ranked[:4] for b in self.evidence if a.source != b.source]
         return list(dict.fromkeys(" / ".join(sorted(pair)) for pair in pairs if agreement(*pair) < 0))
 
-    def depends(self, number: int) -> list[int]:
+    def dependencies(self, number: int) -> list[int]:
         """The earlier facets, counted from 1, whose words reappear in this facet, apart from the subject's."""
         *earlier, own = [stems(facet) - stems(self.topic.subject) for facet in ("", *self.facets)[: number + 1]]
         return [place for place, told in enumerate(earlier) if told and told <= own]
@@ -224,13 +224,13 @@ class Weighing:
     def vague(self) -> bool:
         """Whether the task refers to something that neither it nor an earlier turn names, or is too short to show what
         to look up."""
-        known = names(self.task) or self.situation.history or self.said or self.facets
+        known = names(self.task) or self.situation.history or self.user_text or self.facets
         most = 3 if _POINTING.search(self.task) else 0 if self.is_question else 1
         return self.may_ask and not known and len(words(self.topic.subject)) <= most
 
     # measures
 
-    def measure(self, names: Iterable[str], thing: Thing) -> float | None:
+    def measure(self, names: Iterable[str], thing: Referent) -> float | None:
         """What the words of a field or an option mean, measured for a thing: by the first of its names that means
         something measurable; None if none does. Only things in a list have an order; if there is material, only a
         draft or a statement has a quality."""
@@ -243,7 +243,7 @@ class Weighing:
             "fresh": lambda: _NEWEST.search(self.task) is not None,
             "talk": lambda: self.is_talk,
             "complex": lambda: 0.3 if self.is_question or self.is_talk else min(1.0, 0.6 + len(self.facets) / _PARTS),
-            "chained": lambda: any(map(self.depends, range(1, len(self.facets) + 1))),
+            "chained": lambda: any(map(self.dependencies, range(1, len(self.facets) + 1))),
             "order": lambda: max(0.0, 1 - (thing.number - 1) / 3) if thing.text else None,
             "relevant": lambda: max(share(stems(self.task), stems(sentence)) for sentence in told),
             "supported": lambda: max(self._agreed(text)),

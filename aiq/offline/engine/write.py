@@ -97,11 +97,11 @@ def _collected(situation: Situation, orders: Orders) -> str:
     task asks nothing of a collection, or nothing is known."""
     here = Collected(situation, map(understand, situation.request.tools))
     citations = Citations(orders)
-    if here.concerns and here.counted:
-        return _lead(here.counted, situation, orders) + "."
-    told = {e.source.title if e.source.title and not here.wanted.telling else titled(e): e.source for e in here.meeting}
-    listed = here.concerns and here.wanted.members
-    lines = [citations.said(said, [source]) for said, source in told.items()] if listed else []
+    if here.applies and here.counts_text:
+        return _lead(here.counts_text, situation, orders) + "."
+    told = {e.source.title if e.source.title and not here.wanted.textual else titled(e): e.source for e in here.matches}
+    listed = here.applies and here.wanted.members
+    lines = [citations.with_marks(said, [source]) for said, source in told.items()] if listed else []
     return citations.complete("\n".join(f"- {line}" for line in lines))
 
 
@@ -193,7 +193,7 @@ def _findings(situation: Situation, orders: Orders) -> str:
     for query in _handed(situation):
         found = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
         fresh = [evidence for evidence in found if evidence.sentence not in used]
-        fresh = sorted(fresh, key=lambda e: not research.tells(e.sentence, query))[:FINDINGS]
+        fresh = sorted(fresh, key=lambda e: not research.is_informative(e.sentence, query))[:FINDINGS]
         used.update(evidence.sentence for evidence in fresh)
         nothing = "没有找到资料。" if orders.language == "zh" else "Nothing was found."
         parts.append("\n".join([f"**{query}**", *(citations.lines(facts(fresh)) or [nothing])]))
@@ -209,12 +209,12 @@ def _everything(situation: Situation, orders: Orders) -> str:
     for query in queries:
         ranked = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
         clear = facts(e for e in ranked if not CLUTTER.search(e.sentence))
-        told = {s: of[:1] for s, of in clear.items() if research.tells(s, situation.task)}
+        told = {s: of[:1] for s, of in clear.items() if research.is_informative(s, situation.task)}
         new = [s for s, (source,) in told.items() if s not in pages.get(source.key, ())]
         for sentence in new[: max(3, ALL // len(queries))]:
             pages.setdefault(told[sentence][0].key, {})[sentence] = told[sentence]
     citations = Citations(orders)
-    lines = [citations.said(" ".join(said), next(iter(said.values()))) for said in pages.values()]
+    lines = [citations.with_marks(" ".join(said), next(iter(said.values()))) for said in pages.values()]
     return citations.complete("\n".join(lines)) or _answered(situation, orders)
 
 

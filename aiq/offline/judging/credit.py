@@ -11,15 +11,15 @@ from aiq.offline.judging.facts import (
     NEGATION,
     Claim,
     Item,
-    among,
     claim,
+    has_synonym,
+    overlap,
     pattern,
-    plain,
     read,
+    roles_swap,
     roots,
     same,
-    share,
-    turned,
+    stripped,
 )
 
 _NO_ANSWER, _PREMISE, _ENDED, _HEDGE = map(pattern, ("no_answer", "premise", "ended", "hedge"))
@@ -58,7 +58,7 @@ def credit(question: str, response: str, accepted: Sequence[str], strict: bool =
 
     If the first statement is nothing more than an answer, it decides; otherwise the clause that answers best does.
     """
-    told = [plain(s) for line in response.splitlines() if not line.lstrip().startswith("#") for s in sentences(line)]
+    told = [stripped(s) for line in response.splitlines() if not line.lstrip().startswith("#") for s in sentences(line)]
     told = told or [""]
     start = told[:1] if _is_bare(told[0]) else told
     forms = [form.strip() for form in accepted if form.strip()]
@@ -91,16 +91,16 @@ def _is_correction(form: str, question: str) -> bool:
     """Whether an accepted answer says that the question has a false premise."""
     if NEGATION.search(form):
         return len(form.split()) > 2 or is_chinese(form)
-    return len(words(form)) > 2 and share(roots(question), roots(form)) >= 0.75
+    return len(words(form)) > 2 and overlap(roots(question), roots(form)) >= 0.75
 
 
 def _denies(start: str, corrections: Sequence[str]) -> bool:
     """Whether the first statements deny what a correction denies, or state what is true instead."""
     denied = roots(NEGATION.sub(" ", " ".join(corrections)))
     instead = [part for form in corrections for parts in read(form) for part in parts if not part.negated]
-    states = any(share(roots(part.text), roots(start)) >= 0.75 for part in instead if part.names)
+    states = any(overlap(roots(part.text), roots(start)) >= 0.75 for part in instead if part.names)
     near = roots(" ".join(_DENIED.findall(start)))
-    return states or any(among(root, denied) for root in near) or bool(corrections and _PREMISE.search(start))
+    return states or any(has_synonym(root, denied) for root in near) or bool(corrections and _PREMISE.search(start))
 
 
 def _yes_or_no(question: str, told: Sequence[str], wanted: bool) -> Finding:
@@ -109,8 +109,8 @@ def _yes_or_no(question: str, told: Sequence[str], wanted: bool) -> Finding:
     first = _POLAR.match(_LEAD.sub("", told[0]))
     says = bool(first[1]) if first else not ends[0]
     later = [s for s, end in zip(told, ends, strict=True) if end is says and _NOW.search(s) and s != told[0]]
-    back = any(says or share(asked, roots(s)) >= 0.5 for s in later)
-    silent = not first and says and _is_bare(told[0]) and not share(asked, roots(told[0]))
+    back = any(says or overlap(asked, roots(s)) >= 0.5 for s in later)
+    silent = not first and says and _is_bare(told[0]) and not overlap(asked, roots(told[0]))
     return Finding(says is wanted and not back and not silent, f"The response says {'yes' if says else 'no'}.")
 
 
@@ -153,7 +153,7 @@ def _items(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> 
     kind = wanted[-1]
     if not isinstance(kind, str):
         values = [value for value in clause.values if type(value) is type(kind)]
-        return [v for v in values if among(stem(getattr(v, "unit", "")), asked.relation)] or [*values]
+        return [v for v in values if has_synonym(stem(getattr(v, "unit", "")), asked.relation)] or [*values]
     if kind in claim(kind).names:
         choice = any(contains_name(asked.text, str(name)) for name in wanted)
         names = [n for n in clause.names if n in clause.text and (choice or not contains_name(asked.text, n))]
@@ -161,7 +161,7 @@ def _items(asked: Claim, clause: Claim, wanted: Sequence[Item], brief: bool) -> 
         if _WHERE.search(asked.text):
             return [n for n in names if n in placed or not clause.relation or f"is {n}" in clause.text]
         return [n for n in names if n not in placed or len(wanted) > 1] or [*names]
-    told = kind in clause.text or (roots(kind) and share(roots(kind), roots(clause.text)) > 0.8)
+    told = kind in clause.text or (roots(kind) and overlap(roots(kind), roots(clause.text)) > 0.8)
     return [kind] if told else [kind[:0]] if brief else []
 
 
@@ -171,11 +171,11 @@ def _fit(asked: Claim, clause: Claim, form: Claim, given: str) -> float:
     Below 0 if it is about another thing, denies it, or says it used to be so. A bare answer is about what is asked.
     """
     text, former = clause.text, _FORMER.search(clause.text)
-    met = share(asked.relation, roots(text) | roots(clause.subject)) if clause.relation - roots(form.text) else 1.0
-    gone = _PAST.search(text) or (former and (former[1][0].isupper() or among(stem(former[1]), asked.relation)))
+    met = overlap(asked.relation, roots(text) | roots(clause.subject)) if clause.relation - roots(form.text) else 1.0
+    gone = _PAST.search(text) or (former and (former[1][0].isupper() or has_synonym(stem(former[1]), asked.relation)))
     other = clause.subject not in (*asked.names, given, form.text, "") and not any(name in text for name in asked.names)
     theirs = re.search(rf"\b(?:of|in|at|for) (?:the )?{re.escape(clause.subject)}\b", text)
-    denied = (clause.negated and not asked.negated) or turned(claim(_WHO.sub(given, asked.text)), clause)
+    denied = (clause.negated and not asked.negated) or roles_swap(claim(_WHO.sub(given, asked.text)), clause)
     wrong = denied or (gone and not _PAST.search(asked.text)) or (other and theirs and len(asked.relation) < 2)
     better = bool(_NOW.search(text)) + 4 * bool(_CONCLUSION.search(text)) - 2 * bool(other and asked.names)
     return 0.8 + 3 * met + better - 6 * bool(wrong)

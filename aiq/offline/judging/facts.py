@@ -92,7 +92,7 @@ class Claim(NamedTuple):
         return any(same(value, other) for other in self.values)
 
 
-def plain(text: str) -> str:
+def stripped(text: str) -> str:
     """The text without citation marks, addresses, emphasis and heading signs; link texts stay, unless in brackets."""
     return _MARKS.sub("", URL.sub("", LINK.sub(r"\1", _LINKED.sub("", text))))
 
@@ -111,7 +111,7 @@ def named_in(text: str) -> list[Span]:
 def read(text: str, topic: str = "") -> tuple[tuple[Claim, ...], ...]:
     """The sentences of a text as claims. `topic`: what the text is about until it gives a name."""
     found, about = [], topic
-    for sentence in sentences(plain(text)):
+    for sentence in sentences(stripped(text)):
         parts: list[Claim] = []
         for told in (piece.strip() for piece in _BREAK.split(sentence) if piece.strip(" .,")):
             if parts and parts[-1].names:
@@ -176,14 +176,14 @@ def _senses(root: str) -> frozenset[object]:
     return groups(root).union([int(root[1:]) if root[:1] == "=" else root[:5] or None])
 
 
-def among(root: str, others: Iterable[str]) -> bool:
+def has_synonym(root: str, others: Iterable[str]) -> bool:
     """Whether a stem, or one that may mean the same, is among the others."""
     return any(not _senses(root).isdisjoint(_senses(other)) for other in others)
 
 
-def share(wanted: frozenset[str], there: frozenset[str]) -> float:
+def overlap(wanted: frozenset[str], there: frozenset[str]) -> float:
     """The share of the wanted stems that are there; those that only mean the same count 0.8; 1 if none is wanted."""
-    met = [1.0 if root in there else 0.8 * among(root, there) for root in sorted(wanted) if root[:1] != "="]
+    met = [1.0 if root in there else 0.8 * has_synonym(root, there) for root in sorted(wanted) if root[:1] != "="]
     return sum(met) / len(met) if met else 1.0
 
 
@@ -206,7 +206,7 @@ def same(wanted: Item, there: Item) -> bool:
     return False
 
 
-def opposed(one: Claim, other: Claim) -> bool:
+def opposites(one: Claim, other: Claim) -> bool:
     """Whether one clause states one side of an opposition (up, won) and the other only the opposite side."""
     ours, theirs = (
         {(n, m) for n, pair in enumerate(_OPPOSITES) for m, side in enumerate(pair) if side & stems}
@@ -215,7 +215,7 @@ def opposed(one: Claim, other: Claim) -> bool:
     return any((n, 1 - m) in theirs - ours and (n, m) not in theirs for n, m in ours)
 
 
-def turned(wanted: Claim, there: Claim) -> bool:
+def roles_swap(wanted: Claim, there: Claim) -> bool:
     """Whether two names that both clauses share have swapped roles."""
     acted = [
         role == there.names[other]

@@ -45,7 +45,7 @@ def judge(request: ChatRequest) -> ChatReply | None:
 def _criteria_scores(case: Case) -> str | None:
     """A score on every criterion for one article, or for two that are compared."""
     try:
-        given = json.loads(case.the("criteria"))
+        given = json.loads(case.last("criteria"))
     except (ValueError, RecursionError):
         return None
     listed = isinstance(given, dict) and all(isinstance(items, list) for items in given.values())
@@ -63,11 +63,11 @@ def _criteria_scores(case: Case) -> str | None:
 def _scores(case: Case, criterion: str, dimension: str, number: int) -> list[float]:
     """The scores of all articles on one criterion, on the requested scale, with noise and position bias."""
     articles, (low, high) = case.material["article"][-2:], case.scale
-    drawn, noise = case.mood("judging", dimension, number), NOISE * (3 - len(articles))
+    drawn, noise = case.rng("judging", dimension, number), NOISE * (3 - len(articles))
     found = []
     for place, article in enumerate(articles):
         other = articles[1 - place] if len(articles) > 1 else ""
-        met = quality(article, criterion, case.the("task"), other, dimension)
+        met = quality(article, criterion, case.last("task"), other, dimension)
         lean = drawn.uniform(-noise, noise) + IN_FRONT * (place < len(articles) - 1)
         score = low + (high - low) * (met + lean / 10 if met else 0.0)
         found.append(round(min(high, max(low, score)), 1 if high - low >= 5 else 2))
@@ -78,31 +78,31 @@ def _verdicts(case: Case) -> str:
     """Whether each numbered statement about a page is supported."""
     in_part = case.asks(r"some or all|(?:entirely|fully|wholly) or part|部分|in part")
     entries = []
-    for number, statement in _NUMBERED.findall(case.the("statements")) or [("1", case.the("statements"))]:
-        found = support(statement, case.the("page"), in_part=in_part)
+    for number, statement in _NUMBERED.findall(case.last("statements")) or [("1", case.last("statements"))]:
+        found = support(statement, case.last("page"), in_part=in_part)
         word = found if case.asks(rf"\b{found}\b") else "unsupported"
         entries.append(case.entry(verdict=word, reason=f"By the page it is {found}.", other=int(number)))
-    return case.listed(entries)
+    return case.as_list(entries)
 
 
 def _duplicates(case: Case) -> str:
     """Which numbered statements say the same: as groups, or as the numbers of those to keep."""
     groups: dict[str, list[int]] = {}
-    for number, statement in _NUMBERED.findall(case.the("statements")):
+    for number, statement in _NUMBERED.findall(case.last("statements")):
         first = next((told for told in groups if same_statement(told, statement)), statement)
         groups.setdefault(first, []).append(int(number))
-    return case.listed([members if case.outer else members[0] for members in groups.values()])
+    return case.as_list([members if case.outer else members[0] for members in groups.values()])
 
 
 def _graded(case: Case) -> str:
     """Whether a response gives an accepted answer, in the words, letters or lines that the prompt asks for."""
-    forms = re.split(r"\s+\|\s+|\n(?:[-*]\s*)?", case.the("accepted"))
-    found = credit(case.the("task"), case.the("response"), forms, case.asks(DATA["patterns"]["strict"]))
+    forms = re.split(r"\s+\|\s+|\n(?:[-*]\s*)?", case.last("accepted"))
+    found = credit(case.last("task"), case.last("response"), forms, case.asks(DATA["patterns"]["strict"]))
     verdict = _grade(case, found.agrees if found.answers else None)
     boolean = re.search(r":\s*(?:true|false)", case.example) is not None
     bare = f"GRADE: {verdict}" if case.asks("GRADE:") else verdict
-    reason, other = " ".join(found.reason.split()), case.the("response")[:200]
-    return case.one(bare, reason=reason, verdict=found.agrees if boolean else verdict, other=other)
+    reason, other = " ".join(found.reason.split()), case.last("response")[:200]
+    return case.as_entry(bare, reason=reason, verdict=found.agrees if boolean else verdict, other=other)
 
 
 def _grade(case: Case, right: bool | None) -> str:
@@ -116,8 +116,8 @@ def _grade(case: Case, right: bool | None) -> str:
 def _citations(case: Case) -> str:
     """Every statement of a report that cites a URL, under the key names of the form."""
     none = None if re.search(r'"ref\w*":\s*\d', case.example) else 0
-    found = _cited(case.the("article"), case.the("listed"))
-    return case.listed([case.entry(url=url, statement=told, other=none if n is None else n) for told, n, url in found])
+    found = _cited(case.last("article"), case.last("listed"))
+    return case.as_list([case.entry(url=url, statement=told, other=none if n is None else n) for told, n, url in found])
 
 
 def _cited(text: str, listed: str) -> list[tuple[str, int | None, str]]:
@@ -141,8 +141,8 @@ def _cited(text: str, listed: str) -> list[tuple[str, int | None, str]]:
 
 def _weights(case: Case) -> str | None:
     """Weights of the four dimensions for a task: nearly equal, but more for those that its wording asks for."""
-    drawn, meant = case.mood("weighing"), {key: dimension_of(key) for key in case.keys}
-    asked = [bool(re.search(DIMENSIONS[name]["asked"], case.the("task"), re.IGNORECASE)) for name in meant.values()]
+    drawn, meant = case.rng("weighing"), {key: dimension_of(key) for key in case.keys}
+    asked = [bool(re.search(DIMENSIONS[name]["asked"], case.last("task"), re.IGNORECASE)) for name in meant.values()]
     raw = [drawn.uniform(0.9, 1.1) + 0.3 * more for more in asked]
     shares = {key: round(weight / sum(raw), 4) for key, weight in zip(meant, raw, strict=True)}
     return json.dumps(shares) if {*meant.values()} == {*DIMENSIONS} else None
@@ -150,8 +150,8 @@ def _weights(case: Case) -> str | None:
 
 def _new_criteria(case: Case) -> str:
     """Criteria of a dimension for a task, one for each of its first parts, with their weights."""
-    told = re.findall(r"\w[\w -]{3,60}", case.the("task"))[:4]
-    named = case.the("dimension") or re.sub(r"\*\*\w[\w -]*:\*\*", "", case.wanted)  # not the list that defines all
+    told = re.findall(r"\w[\w -]{3,60}", case.last("task"))[:4]
+    named = case.last("dimension") or re.sub(r"\*\*\w[\w -]*:\*\*", "", case.wanted)  # not the list that defines all
     dimension = dimension_of(named).replace("_", " ").capitalize()
     entries = [case.entry(weight=round(1 / len(told), 4), other=f"{dimension}: {part}") for part in told]
     return json.dumps(entries, ensure_ascii=False)
@@ -159,7 +159,7 @@ def _new_criteria(case: Case) -> str:
 
 def _cleaned(case: Case) -> str | None:
     """The article without its citations, if the prompt asks for the article back."""
-    return None if case.example else without_citations(case.the("article"))
+    return None if case.example else without_citations(case.last("article"))
 
 
 _SAME = r"duplicat|repetition|identical|equivalent|\bthe same\b|去重|重复|相同"

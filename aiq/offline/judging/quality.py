@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from aiq.offline.engine.text import sentences
-from aiq.offline.judging.facts import DATA, named_in, pattern, plain, read, roots
+from aiq.offline.judging.facts import DATA, named_in, pattern, read, roots, stripped
 
 DIMENSIONS: Final = DATA["dimensions"]
 _GAP, _REASONING, _TORN = pattern("no_answer"), pattern("reasoning"), pattern("torn")
@@ -15,15 +15,15 @@ _PARTS = re.compile(r"[,，;；、:：()（）。.]|\b(?:and|of|including|with)\
 
 
 class Article(NamedTuple):
-    """What a judge finds in an article. `told`: the values and names that each sentence states.
+    """What a judge finds in an article. `statements`: the values and names that each sentence states.
 
-    `facts`: its pairs of a word and a value or name stated with it; `sense`: how well ordered its words are, less for
-    repetition and for mere numbers, 0 to 1; `structure`: 0 to 1.
+    `facts`: its pairs of a word and a value or name stated with it; `coherence`: how well ordered its words are, less
+    for repetition and for mere numbers, 0 to 1; `structure`: 0 to 1.
     """
 
-    told: Mapping[str, Set[str]]
+    statements: Mapping[str, Set[str]]
     facts: Set[tuple[str, str]]
-    sense: float
+    coherence: float
     structure: float
 
 
@@ -43,7 +43,7 @@ def article(text: str) -> Article:
     """Analyse an article; cached for the next criterion."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     headings = [line for line in lines if _HEADING.match(line)]
-    prose = [plain(line).replace("|", ", ") for line in lines if line not in headings]
+    prose = [stripped(line).replace("|", ", ") for line in lines if line not in headings]
     told = [sentence for line in prose for sentence in sentences(line)]
     facts, values = list[tuple[str, str]](), dict[str, set[str]]()
     for sentence in told:
@@ -74,7 +74,7 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
     ours, theirs = ({value for _, value in report.facts} for report in (this, rest))
     named = [span.text for span in named_in(criterion) if span.start]
     topics = [[name] for name in named]
-    said = {sentence: told for sentence, told in this.told.items() if _is_statement(sentence, told, task)}
+    said = {sentence: told for sentence, told in this.statements.items() if _is_statement(sentence, told, task)}
     told = [{v for sentence, told in said.items() if _mentions(sentence, topic) for v in told} for topic in topics]
     parts = {
         "asked": sum(saturating(len(values), 4) for values in told) / max(1, len(told)),
@@ -84,7 +84,7 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
         "structure": this.structure,
     }
     weights = DIMENSIONS[dimension_of(dimension)]["parts"]
-    return this.sense * float(sum(weight * parts[part] for part, weight in weights.items()))
+    return this.coherence * float(sum(weight * parts[part] for part, weight in weights.items()))
 
 
 def _is_statement(sentence: str, told: Set[str], task: str) -> bool:

@@ -50,7 +50,7 @@ class Case(NamedTuple):
     keys: tuple[str, ...]
     outer: tuple[str, ...]
 
-    def the(self, role: str) -> str:
+    def last(self, role: str) -> str:
         """The last material with a role, or empty."""
         return self.material.get(role, [""])[-1]
 
@@ -64,7 +64,7 @@ class Case(NamedTuple):
         found = _SCALE.search(self.wanted)
         return (float(found[1]), float(found[2])) if found else (0.0, 5.0)
 
-    def mood(self, *parts: object) -> random.Random:
+    def rng(self, *parts: object) -> random.Random:
         """A judge's mood, drawn from the seed, the model name (panel members differ), and what is judged."""
         return random.Random(derive(self.request.seed or 0, self.request.model, *parts))
 
@@ -73,13 +73,13 @@ class Case(NamedTuple):
         meant = {key: next((r for r in values if r in _KEYS and _KEYS[r].search(key)), "other") for key in self.keys}
         return {key: values[role] for key, role in meant.items() if role in values}
 
-    def listed(self, entries: Sequence[Any]) -> str:
+    def as_list(self, entries: Sequence[Any]) -> str:
         """The entries as JSON: under the key of the form that holds them, else as a list, or a single one by itself."""
         alone = len(entries) == 1 and not self.example.startswith("[")
         shown = {self.outer[0]: entries} if self.outer else entries[0] if alone else entries
         return json.dumps(shown, ensure_ascii=False)
 
-    def one(self, bare: str, **values: Any) -> str:
+    def as_entry(self, bare: str, **values: Any) -> str:
         """One entry in the requested form: JSON, labelled lines, or the bare word."""
         entry = self.entry(**values)
         lines = "\n".join(f"{label}: {value}" for label, value in entry.items())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aiq.core.base import Record
 from aiq.core.errors import UserError
-from aiq.core.text import counted, whole
+from aiq.core.text import plural, utf8_safe
 from aiq.tools.pages import decoded
 
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".text")
@@ -49,7 +49,7 @@ def read_document(path: Path, body: bytes) -> ReadDocument:
         raise UserError(f"{path}: only {', '.join(SUFFIXES)} files can be read; save it as one of these")
     read = _read_pdf(path, body) if path.suffix.lower() == ".pdf" else _read_text(path, body)
     if not read.pages:
-        pages = counted(read.page_count or 0, "page")
+        pages = plural(read.page_count or 0, "page")
         scanned = f"none of its {pages} holds text; is it a scan? Run text recognition over it first"
         raise UserError(f"{path}: {scanned if read.page_count else 'it holds no text'}")
     return read
@@ -71,7 +71,7 @@ def _read_pdf(path: Path, body: bytes) -> ReadDocument:
     try:
         reader = PdfReader(io.BytesIO(body))
         locked = reader.is_encrypted and not reader.decrypt("")
-        texts = [] if locked else [whole(page.extract_text()).strip() for page in reader.pages]
+        texts = [] if locked else [utf8_safe(page.extract_text()).strip() for page in reader.pages]
         title = "" if locked else " ".join(str((reader.metadata and reader.metadata.title) or "").split())
     except Exception as error:  # pypdf raises many types of error for broken files; this file gives nothing
         reason = " ".join(str(error).split())[:200] or type(error).__name__

@@ -11,7 +11,7 @@ from aiq.core.run_settings import KnowledgeSettings
 from aiq.core.session import current
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.tools.blocks import Words, harmless
+from aiq.tools.blocks import Words, escape_tags
 from aiq.tools.knowledge.store import Collection, Collections
 from aiq.tools.ranking import PassageIndex
 
@@ -108,4 +108,4 @@ def _block(number: int, hit: DocumentHit) -> str:
     page = [] if hit.page is None else [f"Page: {hit.page}"]
     head = [f"--- Result {number} ---", f"Source: {hit.file_name}", *page, f"Citation: {hit.citation_key}"]
     tail = ["Content Type: text", f"Relevance Score: {hit.score:.2f}"]
-    return "\n".join([*head, *tail, "", _FORGED.sub("| ", harmless(hit.text))])
+    return "\n".join([*head, *tail, "", _FORGED.sub("| ", escape_tags(hit.text))])

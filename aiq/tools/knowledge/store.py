@@ -20,7 +20,7 @@ from aiq.core.errors import UserError
 from aiq.core.files import resolve
 from aiq.core.plugins import describe
 from aiq.tools.knowledge.reading import SUFFIXES, ReadDocument, read_document
-from aiq.tools.knowledge.summaries import by_rules
+from aiq.tools.knowledge.summaries import summarise_by_rules
 
 _NAME = re.compile(r"\w[\w.-]{0,99}")
 
@@ -106,7 +106,7 @@ class Collection:
             title=text.title,
             digest=digest,
             page_count=text.page_count,
-            summary=by_rules(text.title, text.whole, chars),
+            summary=summarise_by_rules(text.title, text.whole, chars),
             summarizer="rules",
             summary_chars=chars,
         )

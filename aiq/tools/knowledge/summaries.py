@@ -16,7 +16,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _MARKUP = re.compile(r"^\s{0,3}(?:#{1,6}\s+|[-*+]\s+|>\s*)", re.MULTILINE)
 
 
-def by_rules(title: str, text: str, max_chars: int) -> str:
+def summarise_by_rules(title: str, text: str, max_chars: int) -> str:
     """Title and first sentences, as many as fit `max_chars`; at least the title."""
     summary = " ".join(title.split())[:max_chars]
     for sentence in _SENTENCE.split(_MARKUP.sub("", text)):
@@ -30,7 +30,7 @@ def by_rules(title: str, text: str, max_chars: int) -> str:
     return summary
 
 
-async def by_model(title: str, text: str, max_chars: int) -> str:
+async def summarise_by_model(title: str, text: str, max_chars: int) -> str:
     """A summary by the model of the role `knowledge.summarizer`, at most `max_chars` characters.
 
     Works inside a session; raises ModelError. After an empty reply it is the summary by rules.
@@ -39,4 +39,4 @@ async def by_model(title: str, text: str, max_chars: int) -> str:
     request = prompts.render("summary.j2", title=title, text=text[:MOST_READ], max_chars=max_chars)
     reply = await current().models.complete(ROLE, [Message(role="user", content=request)])
     said = " ".join(reply.text.split())
-    return said[:max_chars] or by_rules(title, text, max_chars)
+    return said[:max_chars] or summarise_by_rules(title, text, max_chars)

@@ -21,8 +21,8 @@ from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, CallToolResult, Impleme
 from pydantic import ValidationError
 
 from aiq import __version__
-from aiq.cassettes.guard import aside
-from aiq.core.concurrency import holding
+from aiq.cassettes.guard import other_counter
+from aiq.core.concurrency import binding
 from aiq.core.errors import AiqError, ConfigError, RunAborted, ToolError, ToolErrorKind
 from aiq.core.plugins import describe
 from aiq.core.settings import from_environment, headers_of
@@ -50,7 +50,7 @@ class McpServer:
         self.setting = f"tools.mcp.{name}"
         self._connections: list[_Connection] = []
         self._stderr: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  closed by `close`
-        with holding(aside, Counter[str]()):
+        with binding(other_counter, Counter[str]()):
             self._context = copy_context()  # of no sample, whichever one reconnects
         for logger in _LOGGERS:  # errors tell users what is odd about a server's messages
             logging.getLogger(logger).addHandler(_SILENT)

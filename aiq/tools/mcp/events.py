@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, mo
 
 from aiq.core.base import Record
 from aiq.core.errors import ToolError, ToolErrorKind
-from aiq.core.plugins import near
+from aiq.core.plugins import did_you_mean
 from aiq.core.settings import Settings
 
 Interval = Literal["year", "quarter", "month", "week", "day"]
@@ -238,17 +238,17 @@ def answer(
 
 def shown(document: Document, fields: EventFields) -> Document:
     """A document as answers show it, `id`, `title` and `url` first."""
-    found = str(at(document, fields.id))
-    url = at(document, fields.url) if fields.url else None
-    return {"id": found, "title": at(document, fields.title), "url": url or f"doc://{found}", **document}
+    found = str(value_at(document, fields.id))
+    url = value_at(document, fields.url) if fields.url else None
+    return {"id": found, "title": value_at(document, fields.title), "url": url or f"doc://{found}", **document}
 
 
-def at(document: JsonValue, path: str) -> JsonValue:
+def value_at(document: JsonValue, path: str) -> JsonValue:
     """The value at a path such as `venue.city`, or at the key of that whole name if there is one; None if absent."""
     if not isinstance(document, dict) or path in document:
         return document.get(path) if isinstance(document, dict) else None
     head, _, rest = path.partition(".")
-    return at(document.get(head), rest) if rest else None
+    return value_at(document.get(head), rest) if rest else None
 
 
 def keyword(value: JsonValue) -> str:
@@ -277,7 +277,7 @@ def _json(value: Any, name: str, kind: type, example: str) -> Any:
 
 def _known(name: str, names: Sequence[str], of: str) -> str:
     if name not in names:
-        raise wrong(f"{of}: there is no field {name!r}{near(name, names)}; there are: {', '.join(names)}")
+        raise wrong(f"{of}: there is no field {name!r}{did_you_mean(name, names)}; there are: {', '.join(names)}")
     return name
 
 

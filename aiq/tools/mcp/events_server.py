@@ -105,7 +105,7 @@ def make_server(engine: Engine) -> "Server[Any]":
         return await engine.analyze(query_of(call, engine.fields))
 
     async def describe_it(call: DescribeEvents) -> Description:
-        return await described(engine)
+        return await describe_fields(engine)
 
     served = {
         "analyze_events": _Served(AnalyzeEvents, Answer, _analyze_text(engine.fields), analyze),
@@ -159,7 +159,7 @@ def _analyze_text(fields: EventFields) -> str:
     )
 
 
-async def described(engine: Engine) -> Description:
+async def describe_fields(engine: Engine) -> Description:
     """The fields with their values or range. Raises ToolError."""
     fields, found = engine.fields, []
     for name in fields.keywords:

@@ -32,9 +32,9 @@ from aiq.tools.mcp.events import (
     Query,
     Scalar,
     answer,
-    at,
     keyword,
     shown,
+    value_at,
     wrong,
 )
 
@@ -103,7 +103,7 @@ class SqliteEvents:
                 )
                 if new.rowcount:
                     added += 1
-                    found = (at(document, path) for path in self.fields.text)
+                    found = (value_at(document, path) for path in self.fields.text)
                     text = "\n".join(keyword(value) for value in found if value is not None)
                     body = json.dumps(document, ensure_ascii=False)
                     self._db.execute("INSERT INTO document VALUES (?, ?)", (new.lastrowid, body))
@@ -113,7 +113,7 @@ class SqliteEvents:
     def _cell(self, document: Document, name: str, where: str) -> Scalar | None:
         """A document's value of a field: numbers as they are, dates as days, everything else as text."""
         path, is_date = self.fields.paths[name], name in self.fields.dates
-        value = at(document, path)
+        value = value_at(document, path)
         if isinstance(value, list | dict):
             raise DatasetError(f"{where}: {path} is not a single value; leave it out of events.fields")
         if value is None or value == "":

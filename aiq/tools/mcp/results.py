@@ -17,11 +17,11 @@ from mcp_types import (
     TextContent,
 )
 
-from aiq.citations.links import addresses
+from aiq.citations.links import find_urls
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.sources import Source
 from aiq.core.tools import ToolResult
-from aiq.tools.blocks import cut, document, harmless, one_line, safe_url
+from aiq.tools.blocks import document, escape_tags, one_line, safe_url, truncate
 from aiq.tools.deny import DenyList
 
 _WEB: Final = re.compile(r"https?://\S+", re.IGNORECASE)
@@ -46,11 +46,11 @@ class Reading:
         """Raises ToolError (`failed`) if the tool says that it failed."""
         if given.is_error:
             why = one_line(" ".join(_texts(given))) or "it failed and does not say why"
-            raise ToolError(ToolErrorKind.FAILED, f"{self._tool}: {cut(why, self._max_chars)}")
+            raise ToolError(ToolErrorKind.FAILED, f"{self._tool}: {truncate(why, self._max_chars)}")
         shown = self._shown(given)
         seen = shown[: self._max_chars]
         sources = self._sources.values() if seen == shown else [s for s in self._sources.values() if s.address in seen]
-        return ToolResult(content=cut(shown, self._max_chars), sources=tuple(sources), denied=self._denied)
+        return ToolResult(content=truncate(shown, self._max_chars), sources=tuple(sources), denied=self._denied)
 
     def _shown(self, given: CallToolResult) -> str:
         """The content's blocks, and the structured content if their texts do not say all of it."""
@@ -63,7 +63,7 @@ class Reading:
         blocks = [block for block in given.content if not (repeated and isinstance(block, TextContent))]
         parts = [text for block in blocks if (text := self._block(block))]
         if data is not None and (repeated or not _says("\n".join(texts), data)):
-            parts.append(harmless(json.dumps(data, ensure_ascii=False)))
+            parts.append(escape_tags(json.dumps(data, ensure_ascii=False)))
         return "\n\n".join(parts)
 
     def _block(self, block: ContentBlock) -> str:
@@ -86,12 +86,12 @@ class Reading:
         if isinstance(data, dict | list):
             allowed = self._allowed(data)
             self._declare(allowed, {})
-            return harmless(text if allowed == data else json.dumps(allowed, ensure_ascii=False))
+            return escape_tags(text if allowed == data else json.dumps(allowed, ensure_ascii=False))
         for paragraph in _PARAGRAPHS.split(text) if self._urls_in_text else ():
-            for url in addresses(paragraph):
+            for url in find_urls(paragraph):
                 if not self._denies(url):
                     self._add(url, "", paragraph)
-        return harmless(text)
+        return escape_tags(text)
 
     def _resource(self, uri: str, title: str, text: str, instead: str = "") -> str:
         """A resource as a block, with its title or the last part of its address as the title."""

@@ -29,7 +29,7 @@ _LONGEST_NAME: Final = 64  # characters that OpenAI allows in a function's name:
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-class Listed(Record):
+class ListedTool(Record):
     """A tool as its server lists it; `parameters` is the JSON schema of its arguments."""
 
     name: str
@@ -64,15 +64,15 @@ async def open_servers(settings: RunSettings, recorder: Recorder) -> AsyncIterat
         await asyncio.gather(*(server.close() for server in servers))
 
 
-def _listed(tool: Any) -> Listed:
+def _listed(tool: Any) -> ListedTool:
     described = tool.description or tool.title or tool.name
     parameters = {"type": "object", "properties": {}, **tool.input_schema}
-    return Listed(name=tool.name, description=described.strip(), parameters=parameters)
+    return ListedTool(name=tool.name, description=described.strip(), parameters=parameters)
 
 
-def _selected(server: McpServer, listed: Iterable[Any]) -> list[Listed]:
+def _selected(server: McpServer, listed: Iterable[Any]) -> list[ListedTool]:
     """The tools of a server that its settings select. Raises ConfigError for one that it does not have."""
-    tools = {tool.name: tool for tool in map(Listed.model_validate, listed)}
+    tools = {tool.name: tool for tool in map(ListedTool.model_validate, listed)}
     names = list(tools) if server.settings.tools is None else server.settings.tools
     for name in names:
         if name not in tools:
@@ -84,7 +84,7 @@ def _selected(server: McpServer, listed: Iterable[Any]) -> list[Listed]:
 class McpTool:
     """A tool of an MCP server."""
 
-    def __init__(self, server: McpServer, listed: Listed, deny: DenyList) -> None:
+    def __init__(self, server: McpServer, listed: ListedTool, deny: DenyList) -> None:
         settings = server.settings
         self.name = _NOT_IN_NAMES.sub("_", settings.prefix + listed.name)[:_LONGEST_NAME]
         self.description = listed.description

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.ai_q.recorded import STAGES, by_stage
+from aiq.agents.ai_q.recorded import STAGES, usage_by_stage
 from aiq.citations.registry import SourceRegistry
 from aiq.core.errors import ConfigError
 from aiq.core.samples import Question, Sample
@@ -87,7 +87,7 @@ def test_every_role_of_ai_q_has_its_stage() -> None:
     prompts = {name.removesuffix(".j2") for name in PROMPTS.sources()}
     roles = {name for name in prompts if not name.endswith(("_request", "_repair"))}
     assert {f"aiq.{role}" for role in roles} == {role for role in STAGES if role.startswith("aiq.")}
-    assert list(by_stage({"my.tool": Usage(calls=1)})) == ["other"]
+    assert list(usage_by_stage({"my.tool": Usage(calls=1)})) == ["other"]
 
 
 # Prompt variants.

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from aiq.agents.ai_q.rounds import PLAN_FILE, SYNTHESIS_ANCHOR, ResearchPlan, gaps_in, queries_in, reviewed
+from aiq.agents.ai_q.rounds import PLAN_FILE, SYNTHESIS_ANCHOR, ResearchPlan, gaps_in, queries_in, repair_plan
 from aiq.core.events import Decision, Recovery, Round, ToolReturned
 from aiq.offline.chat import ChatReply, ChatRequest, call
 from tests.agents.ai_q.test_deep import ORCHESTRATOR, RESEARCHER, eager, results_in, run, searches_once
@@ -30,7 +30,7 @@ NINE = plan([query(f"q{n}", f"s{n}") for n in range(6)], [f"s{n}" for n in range
 
 
 def test_a_plan_within_bounds_is_taken_unchanged() -> None:
-    found, repairs, faults = reviewed(ResearchPlan.model_validate(GOOD), 4, 6)
+    found, repairs, faults = repair_plan(ResearchPlan.model_validate(GOOD), 4, 6)
     assert (repairs, faults) == ([], [])
     assert found.model_dump() == GOOD  # what we do not check is passed on
 
@@ -81,7 +81,7 @@ def test_a_plan_within_bounds_is_taken_unchanged() -> None:
     ],
 )  # fmt: skip
 def test_a_review(given: dict[str, Any], least: int, queries: list[str], repairs: list[str], faults: list[str]) -> None:
-    found, *notes = reviewed(ResearchPlan.model_validate(given), least, 6)
+    found, *notes = repair_plan(ResearchPlan.model_validate(given), least, 6)
     assert [one.query for one in found.queries] == queries
     assert notes == [repairs, faults]
 

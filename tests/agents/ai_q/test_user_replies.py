@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.agents.ai_q.user_replies import may_be_a_question, read_decision, skips
+from aiq.agents.ai_q.user_replies import is_skip, may_be_a_question, read_decision
 from tests.cases import table
 
 each = table(__file__)
@@ -28,12 +28,12 @@ def test_a_decision_is_read_however_it_is_written(reading: str, reply: str) -> N
     "reply", ["skip", "Skip.", "", "  ", "done", "just go ahead", "please continue", "继续", "跳過。"]
 )
 def test_words_that_end_the_questions(reply: str) -> None:
-    assert skips(reply)
+    assert is_skip(reply)
 
 
 @pytest.mark.parametrize("reply", ["no", "yes", "ok", "all of it", "go with the first", "不"])
 def test_words_that_do_not_end_the_questions(reply: str) -> None:
-    assert not skips(reply)
+    assert not is_skip(reply)
 
 
 @each("reply")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.planner.accumulate import accumulated, automatic_confidence, settled
+from aiq.agents.planner.accumulate import accumulated, automatic_confidence, with_progress
 from aiq.agents.planner.responses import DataPage
 from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import AggregationResult, Outcome, Perspective, PlannerState, ResearchGap, ValidationIssue
@@ -91,7 +91,7 @@ def test_a_validator_replaces_the_confidence() -> None:
     rich = found.model_copy(
         update={"aggregations": (COUNTS,), "findings": (finding(),), "documents": TEN, "total_docs": 10}
     )
-    assert settled(found, rich, REGISTRY).confidence == 0.4
+    assert with_progress(found, rich, REGISTRY).confidence == 0.4
 
 
 def test_gaps_are_replaced_and_the_recommendation_is_kept() -> None:
@@ -139,7 +139,7 @@ def quiet(name: str, output: Any, *, new: bool = False, **more: Any) -> int:
     given = state(quiet=2)
     outcome = Outcome(name=name, output=output, **more)
     found = accumulated(given.model_copy(update={"outcomes": (outcome,)}), [outcome], REGISTRY)
-    return settled(given, found, REGISTRY).quiet
+    return with_progress(given, found, REGISTRY).quiet
 
 
 @pytest.mark.parametrize(

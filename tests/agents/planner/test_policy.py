@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.planner.policy import POLICIES, Settled
+from aiq.agents.planner.policy import POLICIES, Ruling
 from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import AggregationResult, PlannerDecision, PlannerState
 from tests.agents.planner.conftest import document, finding, plan, state
@@ -15,12 +15,12 @@ FIRST = PlannerDecision.model_validate(plan("decomposer", tools=[("t", {})]))
 BOTH = pytest.mark.parametrize("policy", ["document", "strict_source"])
 
 
-def settle(policy: str, planned: dict[str, Any], given: PlannerState) -> Settled:
+def settle(policy: str, planned: dict[str, Any], given: PlannerState) -> Ruling:
     policies = POLICIES[policy](configured(PlannerSettings))
-    return policies.settle(PlannerDecision.model_validate(planned), given, FIRST)
+    return policies.apply(PlannerDecision.model_validate(planned), given, FIRST)
 
 
-def called(found: Settled) -> list[str]:
+def called(found: Ruling) -> list[str]:
     return [*found.decision.agents, *(call.tool for call in found.decision.tool_calls)]
 
 

@@ -16,7 +16,7 @@ from aiq.agents.planner.state import (
 )
 from aiq.agents.planner.subagents.aggregator import AggregatorInput, fallback_insights, tool_arguments
 from aiq.agents.planner.subagents.base import Registry, Research
-from aiq.agents.planner.subagents.decomposer import DecomposerOutput, mended
+from aiq.agents.planner.subagents.decomposer import DecomposerOutput, repair_questions
 from aiq.agents.planner.subagents.gap_analyzer import confidence_in, recommendation
 from aiq.agents.planner.subagents.synthesizer import key_findings
 from aiq.agents.planner.subagents.validator import ValidatorOutput
@@ -176,7 +176,7 @@ def test_inconsistent_sub_questions_are_repaired() -> None:
         subquestion("a"),
         subquestion("d"),
     ]
-    found = mended(given, 4)
+    found = repair_questions(given, 4)
     assert [(question.id, question.depends_on) for question in found] == [("a", ()), ("b", ("a",)), ("c", ("b",))]
     assert len(DecomposerOutput(sub_questions=found).sub_questions) == 3
 

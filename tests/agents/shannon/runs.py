@@ -12,7 +12,7 @@ from aiq.core.events import Decision, Recovery, StageChanged
 from aiq.core.reports import Report
 from aiq.core.run_settings import CheckpointerSettings
 from aiq.core.samples import Question
-from aiq.experiment.memory_store import lent_store
+from aiq.experiment.memory_store import lazy_store
 from aiq.llm.http import Request, Response
 from aiq.offline.chat import ChatReply, ChatRequest
 from aiq.offline.protocol.validation import read_json
@@ -175,7 +175,7 @@ async def research(
     """One research, after those of `before` on the same thread; `found`: the text of every page that a search finds."""
     agent = shared(ShannonAgent, configured(ShannonSettings, **settings or {}))
     endpoint = Shuffled(script(**parts or {}), order)
-    async with lent_store(configured(CheckpointerSettings)) as store:
+    async with lazy_store(configured(CheckpointerSettings)) as store:
         lent = {"store": store, **given}
         async with on_bench(endpoint.script, search=WebSearch(text=found), endpoint=endpoint, llm=llm, **lent) as bench:
             for text in (*before, (question or {}).get("text", QUESTION)):

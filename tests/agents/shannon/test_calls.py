@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.shannon.calls import Books, bookkeeping, or_none, tolerate, working_as
+from aiq.agents.shannon.calls import CallLedger, attributed_to, log_failure, or_none, use_ledger
 from aiq.core.errors import AgentError, LimitReached, ModelError, RunAborted
 from aiq.core.events import EventLog
 from aiq.core.models import Message
@@ -138,29 +138,29 @@ async def test_a_roles_configured_token_limit_is_respected() -> None:
 
 
 def test_budgets_are_counted_for_each_agent_separately() -> None:
-    books = Books(make_session(), budget=100)
-    with bookkeeping(books):
+    ledger = CallLedger(make_session(), budget=100)
+    with use_ledger(ledger):
         for agent, tokens in (("a", 30), ("a", 20), ("b", 10)):
-            with working_as(agent):
+            with attributed_to(agent):
                 account.get().record("x.role", Usage(calls=1, input_tokens=tokens))  # type: ignore[union-attr]
         asked = [Message(role="user", content="four" * 5)]
-        with working_as("a"):
-            assert books.left(asked) == 100 - 50 - 10
+        with attributed_to("a"):
+            assert ledger.left(asked) == 100 - 50 - 10
             with pytest.raises(AgentError, match=r"agent\.budget_agent_max=100: a has used 50 tokens"):
-                books.left([Message(role="user", content="x" * 400)])
-        with working_as("b"):
-            left = books.left(asked, [{"description": "a tool that takes many words"}])
+                ledger.left([Message(role="user", content="x" * 400)])
+        with attributed_to("b"):
+            left = ledger.left(asked, [{"description": "a tool that takes many words"}])
             assert left is not None
             assert left < 100 - 10 - 10
     assert account.get() is None
-    books.record("x.role", Usage(calls=1))  # refused: no model saw it
-    assert len(books.records) == 3
+    ledger.record("x.role", Usage(calls=1))  # refused: no model saw it
+    assert len(ledger.records) == 3
 
 
 def test_totals_of_a_failed_research_are_checked_too() -> None:
     events: list[Any] = []
     session = make_session(events=EventLog(events.append))
-    with pytest.raises(AgentError), bookkeeping(Books(session)):
+    with pytest.raises(AgentError), use_ledger(CallLedger(session)):
         raise AgentError("the query could not be decomposed")
     assert [(event.name, event.value) for event in events] == [("tokens_add_up", True)]
 
@@ -177,4 +177,4 @@ async def test_only_failures_of_agents_and_endpoints_are_tolerated() -> None:
             with pytest.raises(type(error)):
                 await or_none(fails(error), "what")
         with pytest.raises(ModelError):
-            tolerate(never, "what")
+            log_failure(never, "what")

@@ -9,7 +9,7 @@ from aiq.agents.shannon.agent import ShannonAgent
 from aiq.agents.shannon.settings import ShannonSettings
 from aiq.core.run_settings import CheckpointerSettings
 from aiq.core.samples import Question, Turn
-from aiq.experiment.memory_store import lent_store
+from aiq.experiment.memory_store import lazy_store
 from tests.agents.conftest import on_bench
 from tests.agents.shannon.runs import QUICK, Ran, Said, Shuffled, research, script
 from tests.cases import table
@@ -65,7 +65,7 @@ async def test_a_conversation_is_compressed_again_only_after_a_while(
     said = iter(["The first summary.", 500, 500] if fails else ["The first summary.", "The second summary."])
     endpoint = Shuffled(script(compressor=lambda request: next(said)))
     async with (
-        lent_store(configured(CheckpointerSettings)) as store,
+        lazy_store(configured(CheckpointerSettings)) as store,
         on_bench(endpoint.script, endpoint=endpoint, store=store) as bench,
     ):
         for messages, later in ((21, 0.0), (21 + added, minutes)):

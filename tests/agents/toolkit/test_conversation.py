@@ -11,7 +11,7 @@ import pytest
 from aiq.agents.ai_q.agent import REJECTED, AiqAgent
 from aiq.agents.ai_q.settings import AiqSettings
 from aiq.agents.base import Resumable
-from aiq.agents.toolkit.conversation import Remembered, Thread
+from aiq.agents.toolkit.conversation import ConversationMemory, Thread
 from aiq.core.errors import AgentError
 from aiq.core.events import Decision
 from aiq.core.samples import Document, Question, Turn
@@ -319,7 +319,7 @@ async def test_threads_are_listed_latest_first_with_what_they_wait_for(saver: An
 
 async def test_another_agent_can_continue_a_thread(saver: Any) -> None:
     """In both directions, even while a plan waits: the other agent then answers the question."""
-    made, alone = agent(**APPROVAL), Remembered(agent(entry="shallow").research, BLANK)
+    made, alone = agent(**APPROVAL), ConversationMemory(agent(entry="shallow").research, BLANK)
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
         with pytest.raises(EOFError):
             await bench.ask(made, TASK, thread_id="t")
@@ -337,17 +337,17 @@ async def test_an_agent_without_threads_is_given_the_answered_turns(saver: Any) 
     assert alone.threads is None
     async with on_bench(chat(roles={"aiq.shallow_researcher": researcher}), checkpointer=saver) as bench:
         with pytest.raises(Exception, match="500"):
-            await bench.ask(Remembered(alone.research, BLANK), "Broken?", thread_id="t")
-        await bench.ask(Remembered(alone.research, BLANK), "Who?", thread_id="t")
-        assert await bench.resume(Remembered(alone.research, BLANK), "t") is None
-        report = await bench.ask(Remembered(alone.research, BLANK), "And before?", thread_id="t")
+            await bench.ask(ConversationMemory(alone.research, BLANK), "Broken?", thread_id="t")
+        await bench.ask(ConversationMemory(alone.research, BLANK), "Who?", thread_id="t")
+        assert await bench.resume(ConversationMemory(alone.research, BLANK), "t") is None
+        report = await bench.ask(ConversationMemory(alone.research, BLANK), "And before?", thread_id="t")
     last = bench.endpoint.of("aiq.shallow_researcher")[-1].messages
     assert [message.text for message in last if message.role in ("user", "assistant") and message.text] == [
         "Who?",
         SHORT,
         "And before?",
     ]
-    kept = (await Remembered(alone.research, BLANK).threads.find("t", saver)).turns
+    kept = (await ConversationMemory(alone.research, BLANK).threads.find("t", saver)).turns
     assert [turn.text for turn in kept] == ["Broken?", "Who?", SHORT, "And before?", report.text]
 
 
@@ -355,8 +355,8 @@ async def test_an_agent_without_threads_resumes_an_unanswered_question(saver: An
     blank = BLANK.model_copy(update={"documents": (Document(file_name="a.pdf"),)})
     async with on_bench(lambda request: 500, checkpointer=saver) as bench:
         with pytest.raises(Exception, match="500"):
-            await bench.ask(Remembered(agent(entry="shallow").research, blank), "Who?", thread_id="t")
+            await bench.ask(ConversationMemory(agent(entry="shallow").research, blank), "Who?", thread_id="t")
     async with on_bench(chat(), checkpointer=saver) as bench:
-        report = await bench.resume(Remembered(agent(entry="shallow").research, blank), "t")
+        report = await bench.resume(ConversationMemory(agent(entry="shallow").research, blank), "t")
     assert (report.text, bench.endpoint.requests[0].last_user) == (SHORT, "Who?")
     assert "a.pdf" in bench.endpoint.requests[0].system

@@ -11,7 +11,7 @@ from langgraph.graph import START, StateGraph
 from pydantic import BaseModel, Field
 
 from aiq.agents.toolkit.conversation import ConversationState
-from aiq.agents.toolkit.langchain import as_langchain, readable, tool_node
+from aiq.agents.toolkit.langchain import as_langchain, normalise_reply, tool_node
 from aiq.core.errors import LimitReached, ToolError, ToolErrorKind
 from aiq.core.events import Event, EventLog, Recovery, ToolCalled, ToolReturned
 from aiq.core.session import Session
@@ -113,7 +113,7 @@ async def test_a_reached_limit_ends_the_attempt(session: Session) -> None:
 
 async def test_unparsable_calls_become_calls_that_the_session_refuses(session: Session, events: list[Event]) -> None:
     broken = {"name": "pages", "args": '{"page": ', "id": "c9", "error": None, "type": "invalid_tool_call"}
-    reply = readable(AIMessage("", invalid_tool_calls=[broken]))
+    reply = normalise_reply(AIMessage("", invalid_tool_calls=[broken]))
     assert [(call["name"], call["args"], call["id"]) for call in reply.tool_calls] == [("pages", {}, "c9")]
     assert reply.invalid_tool_calls == []
     assert [event.what for event in events if isinstance(event, Recovery)] == ["malformed_tool_arguments"]
@@ -122,7 +122,7 @@ async def test_unparsable_calls_become_calls_that_the_session_refuses(session: S
 @pytest.mark.parametrize("given", [("a", "a"), ("", ""), (None, None)])
 def test_every_call_in_a_reply_has_its_own_id(given: tuple[str | None, str | None]) -> None:
     calls = [{"name": "pages", "args": {"page": str(n)}, "id": name} for n, name in enumerate(given)]
-    reply = readable(AIMessage("", tool_calls=calls))
+    reply = normalise_reply(AIMessage("", tool_calls=calls))
     assert len({call["id"] for call in reply.tool_calls}) == 2
     assert all(call["id"] for call in reply.tool_calls)
     assert [call["args"] for call in reply.tool_calls] == [{"page": "0"}, {"page": "1"}]

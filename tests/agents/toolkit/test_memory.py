@@ -13,8 +13,8 @@ from aiq.agents.toolkit.memory import EMBEDDED_CHARS, Memory
 from aiq.core.errors import ModelError
 from aiq.core.llm_settings import LlmSettings, RetrySettings
 from aiq.core.run_settings import CheckpointerSettings
-from aiq.core.text import whole
-from aiq.experiment.memory_store import lent_store
+from aiq.core.text import utf8_safe
+from aiq.experiment.memory_store import lazy_store
 from aiq.llm.http import AsyncBaseTransport, Request, Response
 from aiq.llm.models import RunModels
 from aiq.llm.transport import open_client
@@ -32,7 +32,7 @@ def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Checkpointer
 
 @pytest.fixture
 async def store(checkpointer: CheckpointerSettings) -> AsyncIterator[Store]:
-    async with lent_store(checkpointer) as store:
+    async with lazy_store(checkpointer) as store:
         yield store
 
 
@@ -88,16 +88,16 @@ async def test_conversations_and_attempts_do_not_share_memories(store: Store) ->
     for name in names:
         here, there = memory(store, "run.1.1"), memory(store, "run.2.1")
         for found in (await here.recent(name, 9), await here.similar(name, "the same question", 9, 0)):
-            assert [turn.answer for turn in found] == [whole(name)]
+            assert [turn.answer for turn in found] == [utf8_safe(name)]
         assert await there.recent(name, 9) == await memory(store).recent(name, 9) == []
 
 
 async def test_only_a_conversation_in_a_file_outlives_its_process(
     checkpointer: CheckpointerSettings,
 ) -> None:
-    async with lent_store(checkpointer) as store:
+    async with lazy_store(checkpointer) as store:
         await memory(store).remember("rivers", "How long is the Danube?", "2,850 km\ud800", NOW)
-    async with lent_store(checkpointer) as store:
+    async with lazy_store(checkpointer) as store:
         known = [turn.answer for turn in await memory(store).similar("rivers", "How long is the Danube?", 5, 0.75)]
         assert known == ([] if checkpointer.kind == "memory" else ["2,850 km\ufffd"])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aiq.judges.world import stated
+from aiq.judges.world import stated_forms
 from benchmarks.closed_world.pages import Page
 from tests.benchmarks.closed_world.conftest import Made
 
@@ -50,7 +50,7 @@ def told(made: Made) -> dict[str, list[set[str]]]:
     truths = made.truth("drb_mini")
     return {
         name: [
-            {fact.id for fact in truths[str(row["id"])].facts if stated(row["article"], fact.forms)}
+            {fact.id for fact in truths[str(row["id"])].facts if stated_forms(row["article"], fact.forms)}
             for row in made.rows(f"drb_mini/{name}.jsonl")
         ]
         for name in REPORTS

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from aiq.citations.audit import EntryFinding, ReportAudit, UrlFinding
 from aiq.citations.files import AuditCase, audited
 from aiq.citations.match import Match, SourceIndex
-from aiq.citations.parse import ParsedReport, cut, parse_report
+from aiq.citations.parse import ParsedReport, parse_report, replace_spans
 from aiq.citations.repair import apply_edits
-from aiq.citations.urls import writable
+from aiq.citations.urls import markdown_safe
 from aiq.citations.verify import Verified, verify, verify_against
 from aiq.core.run_settings import CitationSettings
 from aiq.core.sources import Source
@@ -159,7 +159,7 @@ def plan_is_kept(case: Case, verified: Verified, again: Verified) -> None:
     numbers, urls = _planned_numbers(case)
     report = again.found.report
     shown = [finding.target for finding in again.found.entries]
-    assert shown == [writable(url) for url in urls], f"entries {shown}, planned {urls}"
+    assert shown == [markdown_safe(url) for url in urls], f"entries {shown}, planned {urls}"
     assert [entry.number for entry in report.entries] == list(range(1, len(urls) + 1)), "entries with gaps"
     for position, sentence in enumerate(case.plan.sentences):
         start = verified.text.index(f"Fact-{position} ")
@@ -186,7 +186,7 @@ def _planned_numbers(case: Case) -> tuple[dict[int, int], list[str]]:
 def _words(text: str, report: ParsedReport) -> str:
     """The body without marks and white space."""
     stretches = [(mark.start, mark.end) for mark in report.marks] + [(found.start, found.end) for found in report.lists]
-    return "".join(cut(text, ((start, end, "") for start, end in stretches)).split())
+    return "".join(replace_spans(text, ((start, end, "") for start, end in stretches)).split())
 
 
 def order_of_sources_is_free(case: Case) -> None:

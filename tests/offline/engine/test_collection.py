@@ -92,7 +92,7 @@ def test_numbers_in_a_prompt_are_stated(task: str, data: list[str], said: str) -
 
 @each("tables")
 def test_tables_are_recognised_by_their_form(answer: Any, tables: list[list[Any]]) -> None:
-    found = counts.told(answer) if isinstance(answer, str) else counts.tables(answer)
+    found = counts.tables_in_text(answer) if isinstance(answer, str) else counts.tables(answer)
     assert [[one.field, dict(one.rows), one.total] for one in found] == tables
 
 

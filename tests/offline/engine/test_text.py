@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiq.offline.engine.lexicon import alike, kind_of, stem, synonyms, vocabulary
+from aiq.offline.engine.lexicon import kind_of, similar, stem, synonyms, vocabulary
 from aiq.offline.engine.quantities import numbers, with_unit
 from aiq.offline.engine.text import is_chinese, names, sentences
 from tests.cases import table
@@ -19,8 +19,8 @@ def test_words_of_one_family_share_a_stem(words: tuple[str, ...]) -> None:
     ("left", "right"), [("birthplace", "born"), ("inhabitants", "population"), ("boss", "head"), ("创办", "成立")]
 )
 def test_synonyms_are_alike(left: str, right: str) -> None:
-    assert alike(left, right)
-    assert not alike(left, "purple")
+    assert similar(left, right)
+    assert not similar(left, "purple")
 
 
 def test_the_thesaurus_is_of_moderate_size_and_has_no_duplicates() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiq.core.files import Row, shipped
 from aiq.core.plugins import validate
-from aiq.experiment.compose import compose_apart
+from aiq.experiment.compose import compose_group
 from aiq.tools.mcp.events import AnalyzeEvents, Answer, EventFields, query_of
 from aiq.tools.mcp.events_server import EventsSettings
 from aiq.tools.mcp.events_sqlite import SqliteEvents, read_events
@@ -16,7 +16,7 @@ EVENTS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(enco
 
 
 def settings(*overrides: str) -> EventsSettings:
-    return validate(EventsSettings, compose_apart("events", "default", overrides), "events")
+    return validate(EventsSettings, compose_group("events", "default", overrides), "events")
 
 
 FIELDS = settings().fields

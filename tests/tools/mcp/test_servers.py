@@ -124,7 +124,7 @@ async def test_a_replay_has_the_tools_that_were_recorded_and_reaches_no_server(
     for mode, place in (("record", url), ("replay", "http://127.0.0.1:9/mcp"), ("auto", "http://127.0.0.1:9/mcp")):
         held = recorder(mode, folder)
         async with toolbox(run_client, held, notes={"url": place}) as tools:
-            with held.lent("agent", SampleKey("s1", 1)):
+            with held.for_sample("agent", SampleKey("s1", 1)):
                 seen.append((tools.definitions(), await work(a_session(*tools.select(None)))))
             held.finish()
         assert held.close() == []
@@ -152,14 +152,14 @@ async def test_an_unrecorded_call_is_made_in_auto_and_missing_in_a_replay(
         before = calls[0]
         held = recorder(mode, folder)
         async with toolbox(run_client, held, notes={"url": url}) as tools:
-            with held.lent("agent", SampleKey(mode, 1)):
+            with held.for_sample("agent", SampleKey(mode, 1)):
                 await a_session(*tools.select(None)).call_tool("count", {})
         held.close()
         assert calls[0] == before + 1
     held = recorder("replay", folder)
     async with toolbox(run_client, held, notes={"url": url}) as tools:
         missed = pytest.raises(CassetteMiss, match="not recorded: TOOL tool:///records")
-        with missed, held.lent("agent", SampleKey("record", 1)):
+        with missed, held.for_sample("agent", SampleKey("record", 1)):
             await a_session(*tools.select(None)).call_tool("records", {})
     with pytest.raises(UserError, match=r"tools\.mcp\.other: the recording has no such server"):
         async with toolbox(run_client, held, other={"url": url}):

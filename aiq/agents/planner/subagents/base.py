@@ -62,14 +62,14 @@ class SubAgent(Generic[In, Out]):
         """Values from the state and the settings for arguments that a call leaves out."""
         return {}
 
-    def own(self, arguments: Mapping[str, Any]) -> Arguments:
+    def allowed_arguments(self, arguments: Mapping[str, Any]) -> Arguments:
         """The plan's non-empty arguments that it is allowed to set; records always come from the state."""
         plain = _plain_parameters(self.input_model)
         return {name: value for name, value in arguments.items() if name in plain and value not in (None, "", [], {})}
 
     def completed(self, arguments: Mapping[str, Any], state: PlannerState) -> Arguments:
         """The plan's arguments, completed by defaults."""
-        return self.defaults(state) | self.own(arguments)
+        return self.defaults(state) | self.allowed_arguments(arguments)
 
     async def run(self, arguments: Arguments, research: Research) -> Out:
         """The validated output for completed arguments.

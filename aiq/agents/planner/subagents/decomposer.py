@@ -57,14 +57,14 @@ class Decomposer(SubAgent[DecomposerInput, DecomposerOutput]):
     async def execute(self, given: DecomposerInput, research: Research) -> DecomposerOutput:
         reply = await self.asked(DecomposerReply, **dict(given))
         return DecomposerOutput(
-            sub_questions=mended(reply.sub_questions, given.max_questions), reasoning=reply.reasoning
+            sub_questions=repair_questions(reply.sub_questions, given.max_questions), reasoning=reply.reasoning
         )
 
     def accumulate(self, state: PlannerState, out: DecomposerOutput, arguments: Arguments) -> Changes:
         return {"sub_questions": out.sub_questions}
 
 
-def mended(questions: Sequence[SubQuestion], most: int) -> tuple[SubQuestion, ...]:
+def repair_questions(questions: Sequence[SubQuestion], most: int) -> tuple[SubQuestion, ...]:
     """The first `most` questions, without repeated ids and without dependencies on questions that do not exist or, if
     there is a cycle, that come later."""
     first = questions[:most]

@@ -14,7 +14,7 @@ from aiq.agents.planner.state import (
     SubQuestion,
 )
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
-from aiq.agents.planner.subagents.validator import shown
+from aiq.agents.planner.subagents.validator import finding_lines
 from aiq.agents.toolkit.structured import LenientRecord
 
 Recommendation = Literal["CONTINUE_RESEARCH", "SUFFICIENT_COVERAGE", "DIMINISHING_RETURNS"]
@@ -70,7 +70,7 @@ class GapAnalyzer(SubAgent[GapAnalyzerInput, GapAnalyzerOutput]):
             GapAnalyzerReply,
             "gaps_unknown",
             query=given.original_query,
-            findings=shown(given.findings, self.settings.validator_findings),
+            findings=finding_lines(given.findings, self.settings.validator_findings),
             questions=[(question, percent[question.id]) for question in given.sub_questions],
             aggregations=[(result.field, result.lines(10)) for result in given.aggregation_results],
             docs_processed=given.docs_processed,

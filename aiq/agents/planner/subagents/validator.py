@@ -5,13 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from aiq.agents.planner.state import (
-    Arguments,
-    PlannerState,
-    ResearchFinding,
-    SubQuestion,
-    ValidationIssue,
-)
+from aiq.agents.planner.state import Arguments, PlannerState, ResearchFinding, SubQuestion, ValidationIssue
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
 from aiq.agents.toolkit.structured import LenientRecord
 
@@ -68,7 +62,7 @@ class Validator(SubAgent[ValidatorInput, ValidatorOutput]):
             ValidatorReply,
             "not_validated",
             query=given.original_query,
-            findings=shown(given.findings, self.settings.validator_findings),
+            findings=finding_lines(given.findings, self.settings.validator_findings),
             questions=given.sub_questions,
             checks=given.validation_checks,
         )
@@ -98,6 +92,6 @@ def status_of(reply: ValidatorReply) -> Status:
     return "needs_revision" if any(issue.severity == "high" for issue in reply.issues) else "passed"
 
 
-def shown(findings: Sequence[ResearchFinding], most: int) -> list[str]:
+def finding_lines(findings: Sequence[ResearchFinding], most: int) -> list[str]:
     """The first `most` findings, as shown to validator and gap analyzer."""
     return [f"{one.id}: {one.claim} ({one.confidence}, documents: {one.evidence_count})" for one in findings[:most]]
