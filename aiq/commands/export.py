@@ -7,7 +7,7 @@ aiq export RUN --format mlflow                       through their own clients, 
 aiq export RUN --format wandb                        extras mlflow and wandb)
 aiq export RUN --format drb --to DIR                 raw_data, and the scores of the judges race and fact
 
-RUN is a run (a folder, an id, `latest`, an experiment's name for its latest run), a sweep for its points, a folder of
+RUN is a run (a folder, an id, an experiment for its latest run, `latest`), a sweep for its points, a folder of
 runs, or a pattern of these. `aiq export drb RUN --out DIR`, from earlier versions, is the same as the last line.
 """
 
