@@ -19,7 +19,7 @@ HEADINGS: Final[Mapping[Quantity, str]] = {
     "seconds": "wall seconds",
     "tool_calls": "tool calls",
 }
-CHECKED_BEFORE: Final = "Limits are checked before each call; those under way may still pass one in tokens or dollars."
+CHECKED_BEFORE: Final = "Limits are checked before each call; calls in progress may exceed one in tokens or dollars."
 
 
 def print_run(plan: "RunPlan", like: str | None) -> None:

@@ -168,7 +168,7 @@ def p_value(p: float | None) -> str:
 def dollars(spent: Usage | Listed) -> str:
     """A cost; if the endpoint did not report the usage of some calls, a lower bound, and how many calls."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
-    lacking = f"{counted(unreported, 'call')} unreported" if unreported else ""
+    lacking = f"no usage reported for {counted(unreported, 'call')}" if unreported else ""
     if cost is None:
         return f"cost unknown (no price{', ' if lacking else ''}{lacking})"
     return f"at least ${money(cost)} ({lacking})" if lacking else f"${money(cost)}"
@@ -223,7 +223,7 @@ def notes_of(runs: Mapping[str, Summary]) -> Iterator[str]:
 def _bounded(summary: Summary) -> Iterator[str]:
     unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0
     if unreported:
-        yield f"{counted(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"
+        yield f"no usage reported for {counted(unreported, 'call')}: cost and tokens of the agent are lower bounds"
 
 
 def rounded(value: Any) -> Any:
