@@ -74,6 +74,7 @@ MEANT: Mapping[str, str] = {
     r"\.\./shared": str(SHARED),
     r"\[python,": f"[{sys.executable},",
     r"\bMODEL\b": "mine",
+    r"rescore deep_drb": "rescore results/tried/tasks",
     r"\bID\b": "3",
     r"\bRUN_[AB]\b": "results/tried/questions",
     r"results/EXPERIMENT/RUN_ID": "results/tried/questions",

@@ -77,6 +77,7 @@ def _text(frames: "RunFrames", kind: Any, path: Path | None) -> None:
         sys.stdout.write(text)
     else:
         write_text(path, text)
+        print(path)
 
 
 def _files(frames: "RunFrames", kind: Any, out: Path) -> Iterator[str]:
