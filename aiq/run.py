@@ -147,16 +147,18 @@ def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) ->
     elif outcome.exit_code == 3:
         for excess in outcome.excesses:
             say(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)")
-        for what, setting in _again(outcome):
-            say(f"aiq: to {what}: aiq run resume={folder.path}{setting}")
+        for remedy in _again(outcome, folder):
+            say(f"aiq: to retry {remedy}")
 
 
-def _again(outcome: "RunOutcome") -> Iterator[tuple[str, str]]:
-    """What can be retried in a finished run, and the setting it takes."""
+def _again(outcome: "RunOutcome", folder: RunFolder) -> Iterator[str]:
+    """What can be retried after a finished run, and how; attempts of a rescored run only in the run they come from."""
     if outcome.summary.unjudged:
-        yield "retry failed judgements", ""
+        yield f"failed judgements: aiq run resume={folder.path}"
     if "failed" in outcome.summary.statuses:
-        yield "retry failed attempts", " runner.retry_failed=true"
+        rescored = folder.read_manifest().rescored
+        where, then = (rescored.run, ", then rescore it again") if rescored else (folder.path, "")
+        yield f"failed attempts: aiq run resume={where} runner.retry_failed=true{then}"
 
 
 def _stopped(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> str:

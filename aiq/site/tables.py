@@ -27,8 +27,8 @@ from aiq.stats.significance import LEVEL
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
 JUDGED_OFFLINE_NOTE = "Judged by the offline stack: these scores test the harness, they do not measure an agent."
 NOT_MEASURED_NOTE = (
-    "The agent made no model call through its session; calls outside it, by a client of its own or when the reports "
-    "of a file were made, are not measured: no calls, tokens, cost or limits."
+    "The agent made no model call through its session. Calls made elsewhere, by a client of its own or to write the "
+    "reports of a file, are not counted, priced or limited."
 )
 REPLAYED_NOTE = "cassette={}: recorded answers were replayed, so times and waits are not those of the models."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
@@ -242,10 +242,6 @@ def score_value(score: ScoreRow) -> str:
     return f"{rounded(score.value):.10g}" if score.value is not None else score.status
 
 
-def times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
-
-
 def citations(counts: Mapping[str, int]) -> str:
     """How many reports have which citation status."""
     return ", ".join(f"{count} {status}" for status, count in counts.items())
@@ -333,7 +329,7 @@ def _attempts(summary: Summary) -> Text:
     if len(summary.routes) > 1:
         text.append("\nroutes: " + ", ".join(f"{found.n} {route}" for route, found in summary.routes.items()), style="")
     for message, count in summary.failures.items():
-        text.append(f"\n{times(count)}: {message}", style="red")
+        text.append(f"\n{counted(count, 'attempt')}: {message}", style="red")
     for line in judge_failures(summary):
         text.append(f"\n{line}", style="red")
     for judge, caveat in summary.judge_caveats.items():
@@ -348,7 +344,7 @@ def judge_failures(summary: Summary) -> Iterator[str]:
             yield f"judge {judge} failed on {errors.n}: {next(iter(errors.causes))}"
             continue
         yield f"judge {judge} failed on {errors.n}:"
-        yield from (f"  {times(count)}: {message}" for message, count in errors.causes.items())
+        yield from (f"  {counted(count, 'report')}: {message}" for message, count in errors.causes.items())
 
 
 def spend_rows(summary: Summary) -> list[tuple[str, ...]]:

@@ -293,5 +293,5 @@ def test_a_limit_in_money_holds_even_if_no_usage_is_reported(here: Workplace, ca
 
 def test_an_agent_without_model_calls_is_reported_as_unmeasured(here: Workplace, capsys: Captured) -> None:
     assert run("limit=1") == 0
-    assert "The agent made no model call through its session;" in capsys.readouterr().out
-    assert "The agent made no model call through its session;" in (here.only_run() / "site/summary.js").read_text()
+    assert "The agent made no model call through its session." in capsys.readouterr().out
+    assert "The agent made no model call through its session." in (here.only_run() / "site/summary.js").read_text()
