@@ -4,7 +4,7 @@ In Python, call the module itself: `aiq.run(["experiment=...", ...])`.
 """
 
 import sys
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
@@ -147,18 +147,17 @@ def tell(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) ->
     elif outcome.exit_code == 3:
         for excess in outcome.excesses:
             say(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)")
-        for remedy in _again(outcome, folder):
-            say(f"aiq: to retry {remedy}")
+        _say_retries(outcome, folder)
 
 
-def _again(outcome: "RunOutcome", folder: RunFolder) -> Iterator[str]:
-    """What can be retried after a finished run, and how; attempts of a rescored run only in the run they come from."""
+def _say_retries(outcome: "RunOutcome", folder: RunFolder) -> None:
+    """Say how to retry what failed in a finished run; attempts of a rescored run only in the run they come from."""
     if outcome.summary.unjudged:
-        yield f"failed judgements: aiq run resume={folder.path}"
+        say(f"aiq: to retry failed judgements: aiq run resume={folder.path}")
     if "failed" in outcome.summary.statuses:
         rescored = folder.read_manifest().rescored
         where, then = (rescored.run, ", then rescore it again") if rescored else (folder.path, "")
-        yield f"failed attempts: aiq run resume={where} runner.retry_failed=true{then}"
+        say(f"aiq: to retry failed attempts: aiq run resume={where} runner.retry_failed=true{then}")
 
 
 def _stopped(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> str:
