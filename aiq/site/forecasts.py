@@ -60,7 +60,7 @@ def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals],
     told = "there is no earlier run to estimate from: name one with --like RUN"
     if earlier is not None:
         made = f"{counted(earlier.attempts, 'attempt')} of {earlier.folder.path}"
-        told = f"expected from {made}; 95 % prediction intervals"
+        told = f"expected from {made} ({' '.join(earlier.folder.read_manifest().overrides)}); 95 % prediction intervals"
     show(Sheet(("", "", *HEADINGS.values()), rows, title, left=2), CHECKED_BEFORE, told)
 
 

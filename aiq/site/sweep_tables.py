@@ -76,8 +76,8 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     parts += map(Text, _point_notes(sweep))
     parts += map(Text, _resolves(sweep, "can")) if sweep.resolves else []
     if sweep.metric and sweep.spend and sweep.front:
-        front, spent = ", ".join(map(str, sweep.front)), SPEND_WORDS[sweep.spend]
-        parts.append(Text(f"points on the Pareto front of {sweep.metric} and {spent}: {front}"))
+        front = f"points on the Pareto front of {sweep.metric} and {SPEND_WORDS[sweep.spend]}: "
+        parts.append(Text(front + ", ".join(map(str, sweep.front))))
     parts += map(Text, recommendation_lines(sweep)) if sweep.metric else []
     show(
         *parts,
