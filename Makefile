@@ -46,7 +46,7 @@ format: ## format the code and apply lint fixes
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 lock: ## recompile the hashed locks (needs uv)
-	uv pip compile pyproject.toml $(LOCK) -o requirements/run.lock
+	uv pip compile pyproject.toml --extra serve $(LOCK) -o requirements/run.lock
 	uv pip compile pyproject.toml --extra test --extra postgres -c requirements/run.lock $(LOCK) -o requirements/test.lock
 	echo uv | uv pip compile - $(LOCK) -o requirements/installer.lock
 

@@ -4,7 +4,7 @@ In Python, call the module itself: `aiq.run(["experiment=...", ...])`.
 """
 
 import sys
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
@@ -147,16 +147,17 @@ def print_outcome(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None =
     elif outcome.exit_code == 3:
         for excess in outcome.excess_failures:
             say(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)")
-        for what, setting in _again(outcome):
-            say(f"aiq: to {what}: aiq run resume={folder.path}{setting}")
+        _say_retries(outcome, folder)
 
 
-def _again(outcome: "RunOutcome") -> Iterator[tuple[str, str]]:
-    """What can be retried in a finished run, and the setting it takes."""
+def _say_retries(outcome: "RunOutcome", folder: RunFolder) -> None:
+    """Say how to retry what failed in a finished run; attempts of a rescored run only in the run they come from."""
     if outcome.summary.unjudged:
-        yield "retry failed judgements", ""
+        say(f"aiq: to retry failed judgements: aiq run resume={folder.path}")
     if "failed" in outcome.summary.statuses:
-        yield "retry failed attempts", " runner.retry_failed=true"
+        rescored = folder.read_manifest().rescored
+        where, then = (rescored.run, ", then rescore it again") if rescored else (folder.path, "")
+        say(f"aiq: to retry failed attempts: aiq run resume={where} runner.retry_failed=true{then}")
 
 
 def _stopped(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> str:

@@ -192,7 +192,7 @@ def _rescored(folder: SweepFolder, found: Sweep, overrides: Sequence[str] = ()) 
             first = known.setdefault(done.decisions, point.number)
             ended = {"status": "finished", "exit_code": 0, "note": str(done) or None}
             if first != point.number:
-                ended |= {"status": "stopped", "same_as": first, "note": f"decides as point {first} on every attempt"}
+                ended |= {"status": "stopped", "same_as": first, "note": f"same decisions as point {first}"}
             return point.model_copy(update=ended)
 
         samples = folders[0].read_summary().n_samples

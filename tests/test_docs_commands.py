@@ -15,6 +15,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,6 @@ NOT_RUN: Mapping[str, str] = {
     r"export |pip |uv ": "sets up the machine",
     r"aiq mcp events": "serves until its client disconnects; tests/tools/mcp/test_events_server.py starts it",
     r"aiq site --serve": "serves until Ctrl-C; tests/site/test_site.py follows a run with it",
-    r"aiq serve": "serves until Ctrl-C; tests/serve starts it",
     r"aiq offline": "serves until Ctrl-C; tests/offline/test_launch.py starts it",
     r"aiq serve(?! --)": "serves until Ctrl-C; tests/serve starts it",
     r"aiq doctor .*llm=": "needs an endpoint and its key",
@@ -74,6 +74,7 @@ MEANT: Mapping[str, str] = {
     r"\.\./shared": str(SHARED),
     r"\[python,": f"[{sys.executable},",
     r"\bMODEL\b": "mine",
+    r"rescore deep_drb": "rescore results/tried/tasks",
     r"\bID\b": "3",
     r"\bRUN_[AB]\b": "results/tried/questions",
     r"results/EXPERIMENT/RUN_ID": "results/tried/questions",
@@ -135,6 +136,13 @@ def pages() -> Iterator[Any]:
 def test_the_commands_are_found() -> None:
     assert len([command for page in PAGES for command in commands(page)]) > 40
     assert list(commands(ROOT / "README.md"))[:2] == ["aiq run experiment=deep_drb", "scripts/test"]
+
+
+def test_what_scripts_run_installs_can_serve() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    names = [re.split(r"\W", requirement)[0] for requirement in extras["serve"]]
+    lock = (ROOT / "requirements/run.lock").read_text(encoding="utf-8")
+    assert names == [name for name in names if re.search(rf"^{name}==", lock, re.MULTILINE)]
 
 
 WORLD_PAGE = json.loads(next(shipped("benchmarks/world/pages.jsonl").open(encoding="utf-8")))

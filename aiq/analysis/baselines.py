@@ -218,7 +218,8 @@ class BaselineFile:
         try:
             return Baseline.model_validate_json(self.path.read_bytes())
         except OSError as error:
-            why = f"{self.path}: {error.strerror}; aiq gate RUN --baseline {self.path} --update makes it from a run"
+            remedy = f"create it with aiq gate RUN --baseline {self.path} --update"
+            why = f"{self.path} cannot be read ({error.strerror}); {remedy}"
             raise UserError(why) from None
         except ValidationError as error:
             why = f"{self.path} is not a baseline of this version: {describe(error)}; delete it, then run --update"

@@ -112,7 +112,8 @@ class RunPair:
             raise UserError(f"{names} share no {'report' if self.judging else 'sample'}: there is nothing to compare")
         if self.judging and not self.metrics:
             why = "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
-            raise UserError(f"{names} have no judges to compare ({why}); aiq rescore RUN judge.NAME... makes others")
+            paths = f"{self.first.folder.path} and {self.second.folder.path}"
+            raise UserError(f"{paths} have no judges to compare ({why}); aiq rescore RUN judge.NAME... makes others")
 
     def obstacles(self) -> Iterator[str]:
         """What differs between the runs but should not, in words."""
@@ -258,7 +259,7 @@ def pair_runs(
     Arguments and errors are those of `aiq.analysis.compare.compare`.
     """
     if not 2 <= len(folders) <= len(_LETTERS):
-        raise UserError(f"compare takes 2 to {len(_LETTERS)} runs, and got {len(folders)}")
+        raise UserError(f"compare takes 2 to {len(_LETTERS)} runs, but got {len(folders)}")
     runs = [Side(label, folder) for label, folder in zip(_LETTERS, folders, strict=False)]
     pairs = [RunPair(runs[0], run, tuple(metrics), judges) for run in runs[1:]]
     obstacles = tuple(dict.fromkeys(why for pair in pairs for why in pair.obstacles()))

@@ -282,7 +282,7 @@ class _Evaluation:
             threshold=choice.threshold,
             n=len(common),
             chosen={self._points[place].number: share for place, share in choice.shares.items()},
-            reason=f"{reason}; {share:.0%} of bootstrap resamples choose it",
+            reason=f"{reason}; {100 * share:.0f} % of bootstrap resamples choose it",
         )
 
     def _reason(self, point: Point, best: Point, name: str, spend: SpendName, choice: Choice) -> str:
@@ -292,7 +292,7 @@ class _Evaluation:
         share, error = choice.spends[choice.place] / choice.spends[choice.best], abs(top - choice.threshold)
         return (
             f"its {name} of {mean:.3f} is within one standard error ({error:.3f}) of the best, {top:.3f} "
-            f"({self._sweep.label(best)}), at {share:.0%} of its {SPEND_WORDS[spend]}, and no cheaper point is"
+            f"({self._sweep.label(best)}), at {100 * share:.0f} % of its {SPEND_WORDS[spend]}, and no cheaper point is"
         )
 
 

@@ -164,7 +164,7 @@ class Store(AbstractContextManager["Store"]):
         if ignored and self.ignored != frozenset(ignored):
             self._database.close()
             kept = f"{path}: was recorded with ignored={sorted(self.ignored)}"
-            raise UserError(f"{kept}; leave out your own, or delete the recording and make it again")
+            raise UserError(f"{kept}; drop your own, or delete the recording and record it again")
         if writes and "version" not in self.about:
             self.describe({"version": VERSION, "ignored": sorted(ignored)})
 

@@ -2,12 +2,14 @@
 
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aiq.core.errors import UserError
 
 if TYPE_CHECKING:  # `--help` needs none of it
     from aiq.core.base import Record
+
+A_RUN: Final = "a run folder, a run id, an experiment (its latest run) or `latest`"
 
 
 def add_overrides(parser: ArgumentParser, usage: str = "SETTING=VALUE ...") -> None:
@@ -17,7 +19,7 @@ def add_overrides(parser: ArgumentParser, usage: str = "SETTING=VALUE ...") -> N
 
 
 def add_run(parser: ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, or `latest`")
+    parser.add_argument("run", metavar="RUN", help=A_RUN)
 
 
 def add_results(parser: ArgumentParser, what: str = "runs") -> None:

@@ -1,6 +1,6 @@
 """Check a report's citations against the sources of its run: what is valid, what is removed, and where to look.
 
-REPORT is a report in Markdown (`-`: standard input), a run folder (the report of every answered sample as the
+REPORT is a report in Markdown (`-`: standard input), a run (the report of every answered sample as the
 agent wrote it, against the sources that it retrieved), or a Deep Research Bench file of reports
 (.jsonl or .jsonl.gz with rows {"id", "prompt", "article"}; safety and structure only).
 SOURCES is a JSONL file (gzipped or not) with a row {"url" or "citation_key", "title", "text", "kind"} per
@@ -13,7 +13,7 @@ Exit code 1: an entry is invalid, a number has no entry, or a URL in the text is
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from os.path import realpath
+from os.path import lexists, realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("report", metavar="REPORT", help="a report, a run folder, or a file of reports")
+    parser.add_argument(
+        "report", metavar="REPORT", help="a report, a run (folder, id, experiment or `latest`), or a file of reports"
+    )
     parser.add_argument("--sources", type=Path, metavar="FILE", help="retrieved sources; without them, structure only")
     parser.add_argument("--sample", metavar="ID", help="only this sample of a run, or this row of a file of reports")
     parser.add_argument("--epoch", type=int, metavar="N", help="which repetition of a run's sample, with --sample (1)")
@@ -90,9 +92,11 @@ def _cases(args: Namespace) -> list["AuditCase"]:
     Raises UserError for options that do not fit.
     """
     from aiq.citations.files import STDIN, AuditCase, read_report, read_sources
-    from aiq.runs.folder import LATEST, find_run
+    from aiq.runs.folder import find_run
 
-    path = find_run(LATEST).path if args.report == LATEST else Path(args.report)
+    path = Path(args.report)
+    if args.report != STDIN and not path.suffix and not lexists(path):
+        path = find_run(args.report).path
     run = args.report != STDIN and path.is_dir()
     if args.epoch is not None and not (run and args.sample is not None):
         raise UserError("--epoch chooses a repetition of one sample of a run; name a run folder and --sample ID")

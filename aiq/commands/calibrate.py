@@ -1,4 +1,4 @@
-"""Measure judges by runs over damaged reports, or against your own labels.
+"""Measure judges by runs over perturbed reports, or against your own labels.
 
 `aiq run experiment=judge_calibration`, then `aiq calibrate latest`: do the judges notice what is wrong with a
 report, are they consistent, are they fooled by length or by instructions? The figures are written to
@@ -9,11 +9,11 @@ judges of the same reports. --labels compares with a file of rows {"sample_id", 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from aiq.commands import add_json, add_results, write_json
+from aiq.commands import A_RUN, add_json, add_results, write_json
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", nargs="+", metavar="RUN", help="run folders, run ids, or `latest`")
+    parser.add_argument("run", nargs="+", metavar="RUN", help=A_RUN)
     parser.add_argument("--labels", type=Path, metavar="FILE", help="your labels for the runs' samples (.jsonl, .csv)")
     add_json(parser)
     add_results(parser)

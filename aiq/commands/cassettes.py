@@ -93,7 +93,7 @@ def _list(args: Namespace) -> int:
                     sizes = [len(each.request_body) + len(each.response_body) for each in store.exchanges(name)]
                     state = "yes" if whole else "no: cut off"
                     rows.append((name, account, len(sizes), f"{sum(sizes) / 1000:,.1f}", state))
-        show(Sheet(("cassette", "of", "exchanges", "kB of bodies", "whole"), rows, left=2))
+        show(Sheet(("cassette", "of", "exchanges", "kB of bodies", "complete"), rows, left=2))
     return 0
 
 

@@ -3,9 +3,9 @@
 aiq compare RUN_A RUN_B
 aiq compare RUN_A RUN_B RUN_C --metric fresheval.relaxed
 
-Every other run is compared with the first. A run is a folder, a run id below results/, `latest`, or a
-baseline (`aiq gate`). Runs that differ in dataset, samples, judge or judge prompt are refused; --force compares what
-they share. --judges compares the judges of two runs that have the same reports (`aiq rescore`).
+Every other run is compared with the first; each may also be a baseline (`aiq gate`). Runs that differ in dataset,
+samples, judge or judge prompt are refused; --force compares what they share. --judges compares the judges of two runs
+that have the same reports (`aiq rescore`).
 """
 
 from argparse import ArgumentParser, Namespace
@@ -13,14 +13,14 @@ from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiq.commands import add_effect, add_json, add_results, write_json
+from aiq.commands import A_RUN, add_effect, add_json, add_results, write_json
 
 if TYPE_CHECKING:
     from aiq.analysis.compare import ComparedRun
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, run ids, or `latest`; the first one is A")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=f"{A_RUN}, or a baseline; the first is A")
     parser.add_argument(
         "--metric", action="append", default=[], metavar="NAME", help="only this metric, also by slice; may be repeated"
     )

@@ -7,7 +7,7 @@ aiq export RUN --format mlflow                       through their own clients, 
 aiq export RUN --format wandb                        extras mlflow and wandb)
 aiq export RUN --format drb --to DIR                 raw_data, and the scores of the judges race and fact
 
-RUN is a run (a folder, an id, `latest`, an experiment's name for its latest run), a sweep for its points, a folder of
+RUN is a run (a folder, an id, an experiment for its latest run, `latest`), a sweep for its points, a folder of
 runs, or a pattern of these. `aiq export drb RUN --out DIR`, from earlier versions, is the same as the last line.
 """
 
@@ -77,6 +77,7 @@ def _text(frames: "RunFrames", kind: Any, path: Path | None) -> None:
         sys.stdout.write(text)
     else:
         write_text(path, text)
+        print(path)
 
 
 def _files(frames: "RunFrames", kind: Any, out: Path) -> Iterator[str]:

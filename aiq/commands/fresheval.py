@@ -1,7 +1,4 @@
-"""Print a run's FreshEval accuracies in the form of the official table: by kind of question and split.
-
-RUN is a run folder, a run id below results/, or `latest`.
-"""
+"""Print a run's FreshEval accuracies in the form of the official table: by kind of question and split."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -4,16 +4,15 @@ aiq gate RUN --baseline FILE.json --update     (write a baseline from a run)
 aiq gate RUN --baseline FILE.json
 aiq gate RUN --baseline FILE.json gate.margins.fresheval.relaxed=0.05 gate.limits.rise=1.2
 
-RUN is a run folder, a run id below results/, an experiment (its latest run) or `latest`. Margins and limits come
-from gate=NAME, else from conf/gate/EXPERIMENT.yaml, else from the shipped default. Exit codes: 0 passed, 1 failed,
-2 misuse.
+Margins and limits come from gate=NAME, else from conf/gate/EXPERIMENT.yaml, else from the shipped default. Exit codes:
+0 passed, 1 failed, 2 misuse.
 """
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiq.commands import add_json, add_results, write_json
+from aiq.commands import add_json, add_results, add_run, write_json
 
 if TYPE_CHECKING:
     from aiq.analysis.baselines import BaselineFile, RunOrBaseline
@@ -23,7 +22,7 @@ _MOST_CHANGES = 20
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = f"{parser.prog} RUN --baseline FILE [--update] [gate=NAME] [gate.SETTING=VALUE ...]"
-    parser.add_argument("run", metavar="RUN", help="a run folder, a run id, an experiment or `latest`")
+    add_run(parser)
     parser.add_argument(
         "overrides", nargs="*", metavar="SETTING=VALUE", help="gate=NAME, gate.margins.METRIC=0.05, ..."
     )

@@ -4,7 +4,7 @@ aiq power RUN --effect 0.02
 aiq power RUN_A RUN_B
 
 One run gives bounds, assuming only that other runs are like it; two runs show how much samples change between them.
-A run is a folder, a run id below results/, or `latest`; two or more epochs separate chance from difficulty.
+Two or more epochs separate chance from difficulty.
 """
 
 from argparse import ArgumentParser, Namespace

@@ -3,8 +3,7 @@
 aiq rescore latest judge=[race]
 aiq rescore RUN judge.race.votes=3 llm.roles.judge.model=MODEL
 
-The scores go into a new run folder; the old one is not changed. Judges that have
-not changed keep their scores. RUN is a run folder, a run id, or `latest`.
+The scores go into a new run folder; the old one is not changed. Judges that have not changed keep their scores.
 """
 
 from argparse import ArgumentParser, Namespace

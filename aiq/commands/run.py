@@ -2,7 +2,7 @@
 
 aiq run experiment=shallow_freshqa limit=10
 aiq run -m experiment=shallow_freshqa agent.shallow.max_tool_iterations=1,3,5
-aiq run experiment=shallow_freshqa limits.sample_model_calls=20 --dry-run   the highest and the likely cost
+aiq run experiment=shallow_freshqa limits.sample_model_calls=20 --dry-run   its cost, at most and expected
 aiq run resume=results/shallow_freshqa/RUN_ID
 """
 
@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-m", "--multirun", action="store_true", help="sweep over settings with several values")
     stop = parser.add_mutually_exclusive_group()
     stop.add_argument("--cfg", action="store_true", help="print the resolved config and stop")
-    stop.add_argument("--dry-run", action="store_true", help="print the highest and the likely cost, and stop")
+    stop.add_argument("--dry-run", action="store_true", help="print the cost, at most and expected, and stop")
     parser.add_argument("--like", metavar="RUN", help="with --dry-run: the earlier run to estimate from")
 
 

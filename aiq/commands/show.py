@@ -2,8 +2,6 @@
 
 aiq show RUN
 aiq show RUN SAMPLE
-
-RUN is a run folder, a run id below results/, an experiment (its latest run), or `latest`.
 """
 
 from argparse import ArgumentParser, Namespace

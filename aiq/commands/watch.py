@@ -1,7 +1,7 @@
 """Follow a run or a sweep of another process, by what it writes into its folder, until it ends.
 
 aiq watch                           the one started last
-aiq watch RUN                       a folder, an id below results/, or an experiment's last run
+aiq watch RUN                       a folder, an id below results/, or an experiment (its latest run)
 
 Shows the run's own progress bar, then its results, and ends with its exit code. Ctrl-C ends only the watching.
 """

@@ -177,7 +177,7 @@ class FailureSettings(Settings):
     agent_failures: Literal["worst", "exclude"] = Field(
         description="worst: a failed attempt scores each metric's worst value; exclude: it does not count"
     )
-    retry_failed: bool = Field(description="on resume, try failed attempts again")
+    retry_failed: bool = Field(description="on resume, retry attempts that failed or reached a limit")
 
 
 class RunnerSettings(FailureSettings):

@@ -143,7 +143,7 @@ class UsageLedger:
         if quantity not in _ESTIMATED:
             return ""
         field, form, least = _ESTIMATED[quantity]
-        parts = {"usage not reported": getattr(self._total, field), "calls under way": self.in_flight[quantity]}
+        parts = {"usage not reported": getattr(self._total, field), "calls in progress": self.in_flight[quantity]}
         said = [f"{why}: {form.format(amount)}" for why, amount in parts.items() if amount > least]
         return f" ({', '.join(said)}, estimated by llm.characters_per_token)" if said else ""
 

@@ -7,7 +7,7 @@ from aiq.core.files import shipped
 
 _APART = ("events", "gate")
 """Groups that belong to other commands, not to runs."""
-_EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many samples failed, 130 interrupted"
+_EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many attempts failed, 130 interrupted"
 
 
 def config_folders() -> list[Path]:

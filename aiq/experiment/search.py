@@ -60,9 +60,7 @@ def check_optuna() -> None:
     try:
         import optuna  # noqa: F401
     except ImportError:
-        raise ConfigError(
-            "sweep.strategy=optuna needs a package that is not installed: pip install 'aiq-bench[optuna]'"
-        ) from None
+        raise ConfigError("sweep.strategy=optuna needs more packages: pip install 'aiq-bench[optuna]'") from None
 
 
 def suggest_point(

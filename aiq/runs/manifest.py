@@ -115,7 +115,7 @@ class Manifest(Record):
         except ValidationError as error:
             raise UserError(
                 f"run {self.run_id} was made by another version: {describe(error, name)}; "
-                "aiq run resume=DIR takes what is missing from the shipped config"
+                "aiq run resume=RUN takes what is missing from the shipped config"
             ) from None
 
     @property

@@ -73,7 +73,7 @@ def _attempts(folder: RunFolder) -> Iterator[SampleRow]:
     """As `every_sample`; reports torn lines and missing files on stderr."""
     _say_torn(folder, "samples")
     if not folder.journals("samples") and folder.read_manifest().status == "finished":
-        remedy = f"restore it from a copy, or make its attempts again: aiq run resume={folder.path}"
+        remedy = f"restore it from a copy, or rerun its attempts: aiq run resume={folder.path}"
         say(f"aiq: {folder.path} no longer has a samples.jsonl; {remedy}")
     yield from every_sample(folder)
 

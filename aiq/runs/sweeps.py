@@ -215,8 +215,10 @@ def latest_unfinished(results: str, experiment: str | None, *, sweeps: bool = Fa
         return found
     runs = "sweep" if sweeps else "run"
     runs += f" of {experiment}" if experiment else ""
-    failed = next(filter(_failed, folders), None)
-    again = f"; to retry failed attempts: resume={failed} runner.retry_failed=true" if failed else ""
+    again = ""
+    if (failed := next(filter(_failed, folders), None)) is not None:
+        sweep = "-m " if (failed / SWEEP_FILE).is_file() else ""
+        again = f"; to retry failed attempts: aiq run {sweep}resume={failed} runner.retry_failed=true"
     raise UserError(f"there is no unfinished {runs} in {results}/{again}")
 
 
@@ -235,4 +237,5 @@ def _unjudged(path: Path) -> bool:
 def _failed(path: Path) -> bool:
     if (path / SWEEP_FILE).is_file():
         return any(point.failed for point in SweepFolder(path).read().points)
-    return bool({"failed", "limit"} & RunFolder(path).read_summary().statuses.keys())
+    run = RunFolder(path)
+    return run.read_manifest().rescored is None and bool({"failed", "limit"} & run.read_summary().statuses.keys())

@@ -19,7 +19,7 @@ HEADINGS: Final[Mapping[Quantity, str]] = {
     "seconds": "wall seconds",
     "tool_calls": "tool calls",
 }
-CHECKED_BEFORE: Final = "Limits are checked before each call; those under way may still pass one in tokens or dollars."
+CHECKED_BEFORE: Final = "Limits are checked before each call; calls in progress may exceed one in tokens or dollars."
 
 
 def print_run(plan: "RunPlan", like: str | None) -> None:
@@ -60,7 +60,7 @@ def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals],
     told = "there is no earlier run to estimate from: name one with --like RUN"
     if earlier is not None:
         made = f"{plural(earlier.attempts, 'attempt')} of {earlier.folder.path}"
-        told = f"expected from {made}; 95 % prediction intervals"
+        told = f"expected from {made} ({' '.join(earlier.folder.read_manifest().overrides)}); 95 % prediction intervals"
     show(Sheet(("", "", *HEADINGS.values()), rows, title, left=2), CHECKED_BEFORE, told)
 
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from aiq.analysis.power import EPOCHS, Plan, Planning, Prospect
 from aiq.core.text import plural
-from aiq.site.tables import Sheet, cell
+from aiq.site.tables import Sheet, cell, percent
 from aiq.stats.power import POWER
 from aiq.stats.significance import LEVEL
 
@@ -24,7 +24,7 @@ def power_text(found: Planning, effect: float) -> Iterator[RenderableType]:
         yield from _tables(found, f"for {effect:g}")
         test = f"one test at {LEVEL}" if found.family == 1 else f"Holm's correction of {plural(found.family, 'test')}"
         yield Text(
-            f"A difference counts as resolved if {POWER:.0%} of comparisons would find it, with {test}. "
+            f"A difference counts as resolved if {percent(POWER)} of comparisons would find it, with {test}. "
             f"For {effect:g}: as a share of the metric's range, or else of its mean."
         )
         if not found.paired:
@@ -49,7 +49,7 @@ def _tables(found: Planning, asked: str) -> Iterator[RenderableType]:
     ]
     headings = ("metric", "n", "resolves", f"samples\n{asked}", f"or epochs\n{asked}")
     yield Sheet(
-        headings, rows, f"the smallest difference that a comparison resolves, of runs like {' and '.join(found.runs)}"
+        headings, rows, f"the smallest difference that a comparison of runs like {' and '.join(found.runs)} resolves"
     )
     yield Text()
     by_epochs = [

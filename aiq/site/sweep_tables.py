@@ -76,8 +76,8 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     parts += map(Text, _point_notes(sweep))
     parts += map(Text, _resolves(sweep, "can")) if sweep.resolves else []
     if sweep.metric and sweep.spend and sweep.front:
-        front, spent = ", ".join(map(str, sweep.front)), SPEND_WORDS[sweep.spend]
-        parts.append(Text(f"no other point is better in {sweep.metric} and at least as low in {spent}: {front}"))
+        front = f"points on the Pareto front of {sweep.metric} and {SPEND_WORDS[sweep.spend]}: "
+        parts.append(Text(front + ", ".join(map(str, sweep.front))))
     parts += map(Text, recommendation_lines(sweep)) if sweep.metric else []
     show(
         *parts,
@@ -110,7 +110,9 @@ def recommendation_lines(sweep: Sweep) -> Iterator[str]:
     others = {n: share for n, share in found.chosen.items() if n != found.point}
     if others:
         shares = sorted(others.items(), key=lambda item: (-item[1], item[0]))
-        yield "others: " + "; ".join(f"{share:.1%} point {n} ({sweep.label(by_number[n])})" for n, share in shares[:3])
+        yield "others: " + "; ".join(
+            f"{100 * share:.1f} % point {n} ({sweep.label(by_number[n])})" for n, share in shares[:3]
+        )
     rest = sweep.samples - found.n
     lost = f"; {plural(rest, 'sample')} that not all of them have scored left out" if rest else ""
     yield f"over {plural(found.n, 'sample')} that all points have scored{lost}"

@@ -27,8 +27,8 @@ from aiq.stats.significance import LEVEL
 OFFLINE_NOTE = "Made with the offline model: these numbers test the harness, they do not measure an agent."
 JUDGED_OFFLINE_NOTE = "Judged by the offline stack: these scores test the harness, they do not measure an agent."
 NOT_MEASURED_NOTE = (
-    "The agent made no model call through its session; calls outside it, by a client of its own or when the reports "
-    "of a file were made, are not measured: no calls, tokens, cost or limits."
+    "The agent made no model call through its session. Calls made elsewhere, by a client of its own or to write the "
+    "reports of a file, are not counted, priced or limited."
 )
 REPLAYED_NOTE = "cassette={}: recorded answers were replayed, so times and waits are not those of the models."
 NOTHING_SCORED = "nothing was scored: judge=[] names no judge"
@@ -168,7 +168,7 @@ def p_value(p: float | None) -> str:
 def dollars(spent: Usage | ListedRun) -> str:
     """A cost; if the endpoint did not report the usage of some calls, a lower bound, and how many calls."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
-    lacking = f"{plural(unreported, 'call')} unreported" if unreported else ""
+    lacking = f"no usage reported for {plural(unreported, 'call')}" if unreported else ""
     if cost is None:
         return f"cost unknown (no price{', ' if lacking else ''}{lacking})"
     return f"at least ${money(cost)} ({lacking})" if lacking else f"${money(cost)}"
@@ -223,7 +223,7 @@ def notes_of(runs: Mapping[str, Summary]) -> Iterator[str]:
 def _bounded(summary: Summary) -> Iterator[str]:
     unreported = summary.usage["agent"].total.unreported_calls if "agent" in summary.usage else 0
     if unreported:
-        yield f"{plural(unreported, 'call')} unreported: cost and tokens of the agent are lower bounds"
+        yield f"no usage reported for {plural(unreported, 'call')}: cost and tokens of the agent are lower bounds"
 
 
 def rounded(value: Any) -> Any:
@@ -240,10 +240,6 @@ def score_value(score: ScoreRow) -> str:
     if score.numerator is not None and score.denominator is not None:
         return f"{rounded(score.numerator):.10g} of {rounded(score.denominator):.10g}"
     return f"{rounded(score.value):.10g}" if score.value is not None else score.status
-
-
-def times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def citations(counts: Mapping[str, int]) -> str:
@@ -333,7 +329,7 @@ def _attempts(summary: Summary) -> Text:
     if len(summary.routes) > 1:
         text.append("\nroutes: " + ", ".join(f"{found.n} {route}" for route, found in summary.routes.items()), style="")
     for message, count in summary.failures.items():
-        text.append(f"\n{times(count)}: {message}", style="red")
+        text.append(f"\n{plural(count, 'attempt')}: {message}", style="red")
     for line in judge_failures(summary):
         text.append(f"\n{line}", style="red")
     for judge, caveat in summary.judge_caveats.items():
@@ -348,7 +344,7 @@ def judge_failures(summary: Summary) -> Iterator[str]:
             yield f"judge {judge} failed on {errors.n}: {next(iter(errors.causes))}"
             continue
         yield f"judge {judge} failed on {errors.n}:"
-        yield from (f"  {times(count)}: {message}" for message, count in errors.causes.items())
+        yield from (f"  {plural(count, 'report')}: {message}" for message, count in errors.causes.items())
 
 
 def spend_rows(summary: Summary) -> list[tuple[str, ...]]:

@@ -166,7 +166,7 @@ def test_a_planted_degradation_is_found_with_its_samples_and_cost(place: Place, 
     assert (calls["ratio"], calls["ci95"], seconds["ratio"]) == (1, None, 1)
     said = capsys.readouterr().out
     assert "j.right: B is worse by 0.200 (0.118 to 0.319), at 2.16 times the cost" in said
-    assert "B: 60 calls unreported: cost and tokens of the agent are lower bounds" in said.splitlines()
+    assert "B: no usage reported for 60 calls: cost and tokens of the agent are lower bounds" in said.splitlines()
     assert next(line for line in said.splitlines() if line.startswith("cost")).split()[1:3] == ["$0.0013", "$0.0028"]
     assert max(len(line) for line in said.splitlines() if "  " in line) <= 88
     assert "[s4](results/made/b/index.html#s4.1)" in (place.path / "out.md").read_text()
@@ -284,7 +284,8 @@ def test_a_changed_judge_is_refused_but_judges_can_be_compared(place: Place, cap
     assert (whole["verdict"], whole["difference"]["mean"], found["pairs"][0]["spend"]) == ("lower", -0.25, [])
     place.run("c", lambda *_: True)
     assert main(["compare", "a", "c", "--judges"]) == 2
-    assert "j.right: its judge is the same" in capsys.readouterr().err
+    paths = "results/made/a and results/made/c"
+    assert f"{paths} have no judges to compare (j.right: its judge is the same" in capsys.readouterr().err
 
 
 @each("arguments")

@@ -289,7 +289,7 @@ def test_the_gate_says_whose_cost_and_tokens_are_lower_bounds(place: Place, base
     place.run("b", right, n=N, unreported=1)
     gated("b", "--markdown", "page.md")
     for said in (capsys.readouterr().out, Path("page.md").read_text(encoding="utf-8")):
-        assert "run: 90 calls unreported: cost and tokens of the agent are lower bounds" in said
+        assert "run: no usage reported for 90 calls: cost and tokens of the agent are lower bounds" in said
 
 
 def test_an_update_says_what_changes(place: Place, based: Based, capsys: Captured) -> None:

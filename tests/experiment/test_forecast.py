@@ -69,6 +69,9 @@ def test_the_expected_usage_of_a_run(here: Workplace, capsys: Captured) -> None:
     assert dry(capsys, *JUDGED)["expected", "judges"]["tokens"] == "unknown"
     here.write_samples({"a": "one"})
     assert main(["run", *ASKING, "name=single"]) == 0
+    capsys.readouterr()
+    assert main(["run", "--dry-run", *ASKING, "--like", "single"]) == 0
+    assert f"({' '.join(ASKING)} name=single); 95 % prediction intervals" in capsys.readouterr().out
     assert dry(capsys, *ASKING, "--like", "single")["expected", "run"]["tokens"] == "2 (of one sample)"
 
 

@@ -93,4 +93,4 @@ def test_an_audit_of_a_run_without_citation_settings_says_so(old: Path, capsys: 
     assert main(["audit", str(old)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "20261122-165638-260feb was made by another version: citations." in line
-    assert "aiq run resume=DIR" in line
+    assert "aiq run resume=RUN" in line

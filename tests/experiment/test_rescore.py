@@ -147,6 +147,12 @@ def test_no_agent_works_in_a_rescored_run(here: Workplace, capsys: Captured) -> 
     assert here.summary(new)["statuses"] == {"completed": 1, "failed": 1}
     assert main(["run", f"resume={new}", "runner.retry_failed=true"]) == 2
     assert f"resume that run: aiq run resume=results/tiny/{run.name}" in capsys.readouterr().err
+    assert main(["rescore", run.name, "judge.letters.minimum=2", "runner.max_error_rate=0.1"]) == 3
+    remedy = f"aiq run resume=results/tiny/{run.name} runner.retry_failed=true, then rescore it again\n"
+    assert f"aiq: to retry failed attempts: {remedy}" in capsys.readouterr().err
+    assert main(["run", "resume=latest"]) == 2
+    remedy = f"aiq run resume=results/tiny/{run.name} runner.retry_failed=true\n"
+    assert f"no unfinished run in results/; to retry failed attempts: {remedy}" in capsys.readouterr().err
 
 
 def test_an_unfinished_run_must_be_finished_first(here: Workplace, run: Path, capsys: Captured) -> None:

@@ -143,7 +143,7 @@ def test_resume_latest_resumes_the_latest_unfinished_run(here: Workplace, capsys
     here.write_samples({"s0": "please fail"})
     assert main(["run", "experiment=tiny", "output_dir=elsewhere"]) == 0
     assert main(["run", "resume=latest", "output_dir=elsewhere"]) == 2
-    assert "; to retry failed attempts: resume=elsewhere/tiny/" in capsys.readouterr().err
+    assert "; to retry failed attempts: aiq run resume=elsewhere/tiny/" in capsys.readouterr().err
 
 
 def test_missing_judgements_are_reported_with_the_command_to_resume(here: Workplace, capsys: Captured) -> None:

@@ -269,16 +269,16 @@ def test_with_unreported_usage_costs_are_shown_as_lower_bounds_everywhere(here: 
     here.endpoint.usage = None
     assert run(*ASKING, "limit=2") == 0
     folder, shown = here.only_run(), capsys.readouterr()
-    assert "at least $0.00 (4 calls unreported)" in shown.err
-    assert "at least $0.00 (2 calls unreported)" in shown.out
-    assert "at least $0.00 (4 calls unreported)" in shown.out
+    assert "at least $0.00 (no usage reported for 4 calls)" in shown.err
+    assert "at least $0.00 (no usage reported for 2 calls)" in shown.out
+    assert "at least $0.00 (no usage reported for 4 calls)" in shown.out
     summary = here.summary(folder)
     assert (summary["cost_usd"], summary["unreported_calls"]) == (0.0, 4)
     assert summary["routes"]["echo"]["unreported_calls"] == 2
-    assert "at least $0.00 (1 call unreported)" in (folder / "site/samples-0.js").read_text()
+    assert "at least $0.00 (no usage reported for 1 call)" in (folder / "site/samples-0.js").read_text()
     assert main(["show", str(folder), "s0"]) == 0
     shown = capsys.readouterr()
-    assert "1 model call, 0 tokens, at least $0.00 (1 call unreported)" in shown.out
+    assert "1 model call, 0 tokens, at least $0.00 (no usage reported for 1 call)" in shown.out
     assert "usage not reported" in shown.out
 
 
@@ -293,5 +293,5 @@ def test_a_limit_in_money_holds_even_if_no_usage_is_reported(here: Workplace, ca
 
 def test_an_agent_without_model_calls_is_reported_as_unmeasured(here: Workplace, capsys: Captured) -> None:
     assert run("limit=1") == 0
-    assert "The agent made no model call through its session;" in capsys.readouterr().out
-    assert "The agent made no model call through its session;" in (here.only_run() / "site/summary.js").read_text()
+    assert "The agent made no model call through its session." in capsys.readouterr().out
+    assert "The agent made no model call through its session." in (here.only_run() / "site/summary.js").read_text()

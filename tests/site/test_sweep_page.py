@@ -80,7 +80,7 @@ def written(sweep: Sweep, results: Path) -> str:
 def test_the_page_says_what_is_recommended_and_why(tmp_path: Path) -> None:
     seen = Seen(written(sweep_of(1), tmp_path))
     assert "recommended: max_loops=2 (point 1): it is within one standard error of the best" in seen.words
-    assert "others: 20.0% point 2 (max_loops=400)" in seen.words
+    assert "others: 20.0 % point 2 (max_loops=400)" in seen.words
     assert [attrs["class"] for tag, attrs in seen.tags if tag == "tr" and attrs.get("class")] == [
         *("other", "recommended", "best")
     ]

@@ -52,9 +52,9 @@ def test_a_score_is_short(found: dict[str, Any], shown: str) -> None:
     [
         (0.0, 0, "$0.00"),
         (0.000031, 0, "$0.000031"),
-        (0.0123, 1, "at least $0.0123 (1 call unreported)"),
+        (0.0123, 1, "at least $0.0123 (no usage reported for 1 call)"),
         (None, 0, "cost unknown (no price)"),
-        (None, 1200, "cost unknown (no price, 1,200 calls unreported)"),
+        (None, 1200, "cost unknown (no price, no usage reported for 1,200 calls)"),
     ],
 )
 def test_a_cost_says_what_is_missing(cost: float | None, unreported: int, shown: str) -> None:

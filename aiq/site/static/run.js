@@ -204,7 +204,7 @@
   }
 
   const routes = () => plain(["route", "attempts", "mean seconds", "cost", ...run.headline], run.routes.map((route) => [route.name, route.n, route.seconds, route.cost, ...run.headline.map((metric) => route.metrics[metric]?.mean ?? "-")]), "routes");
-  const spend = () => h("details", {}, h("summary", {}, "Spend in numbers"), plain(["role", "model calls", "input tokens", "output tokens", "cost", "calls unreported"],
+  const spend = () => h("details", {}, h("summary", {}, "Spend in numbers"), plain(["role", "model calls", "input tokens", "output tokens", "cost", "calls without usage"],
     run.spend.map(([account, role, calls, input, output, cost, unreported]) => [role || `${account}, all`, calls, input, output, cost, unreported]), "spend"));
   const slices = () => Object.keys(run.slices).length ? h("details", {}, h("summary", {}, "All scores of each slice"), Object.entries(run.slices).map(([tag, groups]) => plain([tag, ...run.metrics.map((metric) => metric.name)],
     groups.map(([value, found]) => [value, ...run.metrics.map((metric) => found[metric.name]?.mean ?? "-")]), `by ${tag}`))) : null;

@@ -173,7 +173,7 @@ def _bodies(paths: Sequence[str]) -> dict[Path, bytes]:
         try:
             body = path.read_bytes()
         except OSError as error:
-            raise UserError(f"{path}: {error.strerror}; check the name") from None
+            raise UserError(f"{path} cannot be read ({error.strerror}); check the name") from None
         other, same = found.setdefault(path.name, (path, body))
         if same != body:
             raise UserError(f"{path}: {other} has the same name, and documents are cited by name; rename one")
