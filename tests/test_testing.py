@@ -84,7 +84,7 @@ async def test_modes(tmp_path: Path, endpoint: Endpoint) -> None:
         assert [f"You asked: {question}," in text for question, text in zip(questions, answers, strict=True)]
         assert endpoint.new() == [*new]
         assert notes_at_close(cassette).endswith(note)
-    with pytest.raises(UserError, match=r"was recorded with ignored=\['temperature'\]; leave out your own"):
+    with pytest.raises(UserError, match=r"was recorded with ignored=\['temperature'\]; drop your own"):
         AiqCassette(tmp_path, "t", "auto", ["seed"])
 
 

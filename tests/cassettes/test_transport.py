@@ -175,7 +175,7 @@ def test_the_ignored_fields_are_fixed_by_the_recording(tmp_path: Path) -> None:
     for mode, ignored in (("record", ["user"]), ("replay", []), ("replay", ["user"]), ("record", ["user"])):
         Recorder(configured(CassetteSettings, mode=mode, ignored=ignored), tmp_path, Redactor([])).close()
     for mode in ("record", "replay"):
-        with pytest.raises(UserError, match=r"was recorded with ignored=\['user'\]; leave out your own"):
+        with pytest.raises(UserError, match=r"was recorded with ignored=\['user'\]; drop your own"):
             Recorder(configured(CassetteSettings, mode=mode, ignored=["id"]), tmp_path, Redactor([]))
 
 

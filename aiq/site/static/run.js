@@ -245,7 +245,9 @@
     if (shown?.place !== place) {
       const own = (one) => one.id === run.columns.id[place] && one.epoch === run.columns.epoch[place];
       const timeline = async () => (await load(`site/events-${run.columns.events[place]}.js`)).find(own);
-      shown = { place, scroll: shown?.scroll ?? scrollY, page: sample.page(await texts(place), run, (to) => address(place, to), timeline) };
+      const found = await texts(place);
+      if (asked()[0] !== place) return;  // the address has changed while they were loading
+      shown = { place, scroll: shown?.scroll ?? scrollY, page: sample.page(found, run, (to) => address(place, to), timeline) };
       detail.replaceChildren(shown.page.element);
       overview.hidden = true;
       detail.hidden = false;
