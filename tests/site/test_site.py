@@ -99,7 +99,8 @@ def test_a_sample_that_loads_too_late_is_not_shown(opened: Opened) -> None:
     page.wait_for_selector(".sortable tbody a")
     page.evaluate("location.hash = '#s1.1'; setTimeout(() => { location.hash = '' })")
     page.wait_for_timeout(500)
-    assert page.locator("#overview").is_visible() and not page.locator(".sample").is_visible()
+    assert page.locator("#overview").is_visible()
+    assert not page.locator(".sample").is_visible()
 
 
 def test_from_the_index_to_the_call_that_wrote_a_report_by_keyboard(opened: Opened) -> None:
