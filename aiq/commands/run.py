@@ -1,4 +1,4 @@
-"""Run an experiment, or with -m a sweep.
+"""Run an experiment, or a sweep with -m.
 
 aiq run experiment=shallow_freshqa limit=10
 aiq run -m experiment=shallow_freshqa agent.shallow.max_tool_iterations=1,3,5
