@@ -132,9 +132,11 @@ class _Chooser:
         here = self.situation
         return answer(self.task, here.sources, here.now, asked=self.asked)
 
-    @property
+    @cached_property
     def _sure(self) -> bool:
-        return self.found.confidence >= SURE
+        """Whether the answer is sure, and not from a truncated text while there is something to open."""
+        truncated = any(_breaks_off(evidence.source.text) for evidence in self.found.evidence)
+        return self.found.confidence >= SURE and not (truncated and self._unread)
 
     @cached_property
     def _unread(self) -> list[str]:
@@ -217,12 +219,17 @@ class _Chooser:
         empty = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
         calls: list[ToolCall] = []
         for query in queries:
-            able = [(tool, made) for tool in tools if (made := tool.call(query=query)) not in calls]
+            able = [(tool, made) for tool in tools if (made := self._ask(tool, query)) not in calls]
             able = [(tool, made) for tool, made in able if (tool.name, made.function.parsed) not in done]
             fits = [(tool.name not in empty, tool.fit(f"{self.task} {query}")) for tool, _ in able]
             best = [made for fit, (_, made) in zip(fits, able, strict=True) if fit == max(fits)]
             calls += [best[(len(self._steps("search")) + len(calls)) % len(best)]] if best else []
         return tuple(calls)
+
+    def _ask(self, tool: Tool, query: str) -> ToolCall:
+        """A query to a tool; a tool over a collection that takes no query is asked for everything."""
+        takes_none = tool in self.collected.tools and not tool.means("query")
+        return call(tool.name) if takes_none else tool.call(query=query)
 
     # delegation
 

@@ -97,7 +97,7 @@ class Collected:
         if not asks(self.situation.task):
             return []
         found = [(tool, arguments(tool, self.wanted, self.fields)) for tool in self.tools]
-        return [(tool, given) for tool, given in found if given]
+        return [(tool, given) for tool, given in found if any(meanings(tool)[name] != "size" for name in given)]
 
     # numbers
 

@@ -187,9 +187,9 @@ def meanings(tool: Tool) -> dict[str, str]:
 
 
 def _meant(name: str, schema: Mapping[str, Any]) -> str:
-    """What a parameter is for, going by its name; "" for a number."""
+    """What a parameter is for, going by its name; only a page size is a number."""
     meaning = next((m for m, pattern in TABLES["collection"].items() if re.search(pattern, name.casefold())), "")
-    return "" if types(schema)[0] in ("integer", "number", "boolean") else meaning
+    return meaning if (types(schema)[0] in ("integer", "number", "boolean")) == (meaning == "size") else ""
 
 
 def declared(tool: Tool) -> dict[str, tuple[str, ...]]:
@@ -215,7 +215,16 @@ def arguments(tool: Tool, want: Wanted, fields: Fields) -> dict[str, Any]:
         "period": want.unit,
     }
     found = {name: _shaped(values.get(meant[name]), tool.parameters[name]) for name in meant}
+    if want.members or want.textual:
+        found |= {name: _largest(tool.parameters[name]) for name in meant if meant[name] == "size"}
     return {name: value for name, value in found.items() if value}
+
+
+def _largest(schema: Mapping[str, Any]) -> int | None:
+    """The largest page size that a parameter allows, by its schema or its description."""
+    stated = re.findall(r"(?:\bto|at most|max\w*) (\d+)", about(schema))
+    most = [schema["maximum"]] if "maximum" in schema else stated[:1]
+    return int(most[0]) if most else None
 
 
 def _shaped(value: Any, schema: Mapping[str, Any]) -> Any:

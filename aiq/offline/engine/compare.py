@@ -235,17 +235,26 @@ def _ends(text: str, ask: Ask) -> list[Ask]:
     if re.search(r"\bhow (?:many years|long)\b|多少年|多久", low) and ask.kind == "number":
         match = next((m for pattern in _SPANS if (m := re.search(pattern, text, re.IGNORECASE))), None)
         return [replace(parse(f"When was {part}?"), kind="date") for part in match.groups()] if match else []
+    years = re.search(r"\b(?:between|from) (\d{4}) (?:and|to) (\d{4})\b", text)
+    if years and re.search(r"\bhow (?:much|many)\b", low):
+        return [parse(text.replace(years.group(), f"in {year}")) for year in years.groups()]
     return []
 
 
 def _difference(asks: list[Ask], look: Lookup) -> Finding | None:
-    """Someone's age, or the years between two dated things."""
+    """Someone's age, the years between two dated things, or the difference of two values."""
     if not asks:
         return None
     found = [look.best(one) for one in asks]
     evidence = tuple(e for f in found for e in f.evidence)
     open_ = Finding(evidence=evidence, wanted=tuple(q for f in found for q in f.wanted))
     confidence = min(f.confidence for f in found) ** 0.7
+    if asks[0].kind != "date":
+        first, last = ((*numbers(f.value), None)[0] for f in found)
+        if not first or not last or first == last:
+            return open_
+        value = found[1].value.replace(last.text, f"{abs(last.value - first.value):g}")
+        return replace(open_, value=value, confidence=confidence)
     days = [stated[0] for f in found if (stated := dates.find(f.value))]
     ends = sorted([*(d.when for d in days), *([look.now] if look.now and len(asks) == 1 else [])])
     if len(ends) < 2:

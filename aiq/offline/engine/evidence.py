@@ -120,7 +120,7 @@ def _hits(found: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:
     # words of the title do not tell its sentences apart
     asked = [n for n in plain if terms[n].roots[0] not in found.title.roots] or plain
     about = any(title[n] >= 0.9 for n in names)
-    total = sum(term.weight for term in terms)
+    total = sum(term.weight for term in terms) or 1.0
     for index, row in enumerate(rows):
         if not about and not any(worth for worth, _ in row):
             continue

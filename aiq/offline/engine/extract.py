@@ -241,10 +241,12 @@ def _fit_in_chinese(ask: Ask, piece: str) -> float:
 
 DENIED = re.compile(
     r"\b(?:not(?! only\b| to be confused| just\b| least\b)|never|neither|nor|no(?! longer than)|false|denied|rumou?r"
-    r"|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike)\b|n't\b"
+    r"|contrary|myth|wrongly|mistaken(?:ly)?|abandoned|unlike|ruled out|disproved|unfounded|untrue)\b|n't\b"
     r"|不是|并非|没有|未|误",
     re.IGNORECASE,
 )
+_DENIED_BEFORE = ("ruled out", "disproved", "unfounded", "untrue")
+"""Denials of the words before them; the others deny the words after them."""
 
 
 @dataclass(frozen=True)
@@ -304,5 +306,7 @@ def denied(hit: Hit) -> list[str]:
     for match in DENIED.finditer(sentence.text):
         reach = re.split(r"[,;.:，；。]", sentence.text[match.end() :], maxsplit=1)[0]
         first, last = sentence.at(match.end()), sentence.at(match.end() + len(reach))
-        found += [sentence.tokens[place].root for place, _ in hit.places if first <= place < min(last, first + 6)]
+        before = match.group().lower() in _DENIED_BEFORE
+        first, last = (max(0, first - 6), first) if before else (first, min(last, first + 6))
+        found += [sentence.tokens[place].root for place, _ in hit.places if first <= place < last]
     return found

@@ -10,6 +10,7 @@ from typing import Any
 from aiq.offline.chat import FunctionSpec, ToolCall, ToolSpec
 from aiq.offline.engine import transcript
 from aiq.offline.engine.collected import Collected
+from aiq.offline.engine.collection import meanings
 from aiq.offline.engine.fields import phrase
 from aiq.offline.engine.follow import Orders
 from aiq.offline.engine.read import Situation, ends
@@ -71,6 +72,11 @@ class Plan:
         if not (self.choose and tools) or (steps and not collected.calls):
             return []
         made = [(call.function.name, call.function.parsed) for call in self.choose(here, self.orders)]
+        if any(self._does(name, "read") for name in self.agents):  # a sub-agent that reads decides how much at once
+            sizes = {
+                tool.name: {n for n, meaning in meanings(tool).items() if meaning == "size"} for tool in collected.tools
+            }
+            made = [(name, {n: v for n, v in given.items() if n not in sizes.get(name, ())}) for name, given in made]
         return [(name, given, []) for name, given in made if (name, given) not in told]
 
     @cached_property

@@ -39,6 +39,11 @@ def test_it_reads_a_chinese_name(question: str, told: str, value: str) -> None:
     assert answer(question, [Source(told, "https://a.example")], NOW).value == value
 
 
+@each("computed")
+def test_it_subtracts_values_and_sees_denials_that_follow(question: str, told: str, value: str) -> None:
+    assert answer(question, [Source(told, "https://a.example")], NOW).value == value
+
+
 @each("value")
 def test_it_reads_the_value(question: str, value: str) -> None:
     found = answer(question, sources(), NOW)

@@ -162,8 +162,11 @@ def test_a_page_that_the_user_names_is_opened() -> None:
     assert arguments(reply) == {"href": "https://a.offline.example/vorn"}
 
 
-def test_a_teaser_is_opened() -> None:
-    teaser = [{"link": HIT["link"], "headline": "Vorn Mill and who built it", "body": "The story of Vorn Mill ..."}]
+@pytest.mark.parametrize(
+    "body", ["The story of Vorn Mill ...", "Vorn Mill was built by Ida Quill in 1840, who then ..."]
+)
+def test_a_truncated_text_is_opened_even_if_it_answers(body: str) -> None:
+    teaser = [{"link": HIT["link"], "headline": "Vorn Mill and who built it", "body": body}]
     done = called(("lookup", {"q": "Vorn Mill builder"}, teaser))
     reply = respond(ask("Who built Vorn Mill?", *done, tools=(SEARCH, FETCH)))
     assert arguments(reply) == {"href": HIT["link"]}

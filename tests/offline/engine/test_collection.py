@@ -59,6 +59,16 @@ def test_values_in_a_question_go_to_the_parameters_that_can_express_them(task: s
     assert call.function.parsed == arguments
 
 
+def test_a_list_is_asked_for_in_the_largest_pages() -> None:
+    paged = TOOLS["orders"]["function"]
+    limit = {"type": "integer", "description": "rows of a page, at most 200"}
+    properties = {**paged["parameters"]["properties"], "limit": limit}
+    orders = {**TOOLS["orders"], "function": {**paged, "parameters": {**paged["parameters"], "properties": properties}}}
+    known = called(("list_columns", {}, COLUMNS))
+    (call,) = respond(ask("List all orders from the Baltic region.", *known, tools=(orders, DESCRIBE))).tool_calls
+    assert call.function.parsed["limit"] == 200
+
+
 def test_a_tool_that_lists_the_fields_is_called_first_and_once() -> None:
     task = "How many orders came from the Baltic region?"
     (first,) = respond(ask(task, tools=(TOOLS["orders"], DESCRIBE))).tool_calls
