@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,13 @@ def is_alive(process: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
     except (ProcessLookupError, FileNotFoundError):
         return False
+
+
+def kill(processes: list[int]) -> None:
+    """Kill them all; the pool ends the others itself once it notices that one died."""
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
 
 async def gone(processes: list[int]) -> None:
@@ -85,14 +92,12 @@ async def test_workers_leave_the_server_free_are_replaced_and_end_with_it(pages_
         assert not long.done()
         busy = workers(child.pid)
         assert busy
-        for process in busy:  # one of them is working
-            os.kill(process, signal.SIGKILL)
+        kill(busy)  # one of them is working
         assert await long == 500
         assert [await ask(client) for _ in range(4)] == [200] * 4
         idle = workers(child.pid)
         assert idle
-        for process in idle:
-            os.kill(process, signal.SIGKILL)
+        kill(idle)
         await gone(idle)
         assert await ask(client) in (200, 500)  # 500: if it was sent before the death was noticed
         assert await ask(client) == 200
