@@ -114,25 +114,25 @@ def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
 def _page_references(text: str) -> Iterator[tuple[int, int, tuple[_Pages, ...]]]:
     """Where a text names pages (start, end), and which ones."""
     for match in _PAGES.finditer(text):
-        written = next(found for found in match.groups() if found)
-        yield match.start(), match.end(), tuple(map(_pages, re.findall(_RANGE, written, re.IGNORECASE)))
+        ranges = next(group for group in match.groups() if group)
+        yield match.start(), match.end(), tuple(map(_pages, re.findall(_RANGE, ranges, re.IGNORECASE)))
 
 
-def _pages(written: str) -> _Pages:
+def _pages(page_range: str) -> _Pages:
     """First and last page; `123-5` ends at 125, and a range that runs backwards means its first page."""
-    first, last = (re.findall(_NUMBER, written) * 2)[:2]
+    first, last = (re.findall(_NUMBER, page_range) * 2)[:2]
     start = _value(first)
     if _value(last) < start and (first + last).isdigit():
         last = first[: max(0, len(first) - len(last))] + last
     return start, max(start, _value(last))
 
 
-def _value(written: str) -> int:
+def _value(numeral: str) -> int:
     """A number in digits or in Chinese numerals below a thousand (`十五`, `一百二十`, `二〇`)."""
-    if written.isdigit():
-        return int(written)
+    if numeral.isdigit():
+        return int(numeral)
     total = digit = 0
-    for unit in map(int, map(unicodedata.numeric, written)):
+    for unit in map(int, map(unicodedata.numeric, numeral)):
         total, digit = (total + (digit or 1) * unit, 0) if unit >= 10 else (total, digit * 10 + unit)
     return total + digit
 
@@ -162,11 +162,11 @@ class DocumentIndex:
 
         A citation without pages means the whole document: any of its sources, one with an equal key first.
         """
-        named = self._named.get(cited.name)
-        if cited in self._literal or not named:
+        keys = self._named.get(cited.name)
+        if cited in self._literal or not keys:
             return self._literal.get(cited)
         if cited.first is None:
-            return self._literal[named[0]]
-        nearest, whole = min(named, key=cited.pages_from), self._literal.get(DocumentKey(cited.name))
-        away = cited.pages_from(nearest)
-        return whole if whole and away else self._literal[nearest] if away <= self._window else None
+            return self._literal[keys[0]]
+        nearest, whole = min(keys, key=cited.pages_from), self._literal.get(DocumentKey(cited.name))
+        distance = cited.pages_from(nearest)
+        return whole if whole and distance else self._literal[nearest] if distance <= self._window else None

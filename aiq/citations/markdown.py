@@ -101,14 +101,14 @@ def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
     If the whole report is wrapped in a ```markdown fence, its content is parsed.
     """
     source = text.replace("\x00", "\ufffd")
-    found = Markdown(text, gaps((newline.span() for newline in _NEWLINE.finditer(source)), len(source)))
+    markdown = Markdown(text, gaps((newline.span() for newline in _NEWLINE.finditer(source)), len(source)))
     wrapped = _WRAPPED.match(source)
-    reader = _BlockReader(source, found)
+    reader = _BlockReader(source, markdown)
     for start, end in gaps([*([wrapped.span()] if wrapped else []), *passed_over], len(source)):
         reader.read(start, end)
-    found.paragraphs.sort()
-    found.spans.sort(key=lambda span: (span.start, -span.end))  # a link before the spans in its label
-    return found
+    markdown.paragraphs.sort()
+    markdown.spans.sort(key=lambda span: (span.start, -span.end))  # a link before the spans in its label
+    return markdown
 
 
 def gaps(stretches: Iterable[Place], length: int) -> list[Place]:
@@ -156,27 +156,27 @@ class _BlockReader:
                 self._read_token(token, token.map[0] + self._first_line, token.map[1] + self._first_line)
 
     def _read_token(self, token: Token, first: int, last: int) -> None:
-        found = self._found
-        stretch = (found.lines[first][0], found.lines[min(last, len(found.lines)) - 1][1])
+        markdown = self._found
+        stretch = (markdown.lines[first][0], markdown.lines[min(last, len(markdown.lines)) - 1][1])
         if token.type == "fence":
             self._read_fence(token, stretch, first, last)
         elif token.type == "code_block":
-            found.spans.append(Span(*stretch, "code"))
+            markdown.spans.append(Span(*stretch, "code"))
         elif token.type == "html_block":
             if not _HTML_TITLE.match(self._source, *stretch):
-                found.paragraphs.append(stretch)
-            found.spans += [Span(*tag.span(), "tag") for tag in _TAGS.finditer(self._source, *stretch)]
+                markdown.paragraphs.append(stretch)
+            markdown.spans += [Span(*tag.span(), "tag") for tag in _TAGS.finditer(self._source, *stretch)]
         elif token.type == "heading_open":
-            found.headings[first] = int(token.tag[1])
+            markdown.headings[first] = int(token.tag[1])
         elif token.type == "tbody_open":
-            found.paragraphs.append(stretch)
+            markdown.paragraphs.append(stretch)
         elif token.type == "inline":
             self._read_inline(token.content, first)
 
     def _read_fence(self, token: Token, stretch: Place, first: int, last: int) -> None:
         ending = self._source[self._found.lines[last - 1][0] : stretch[1]]
-        cited = MARKED_FENCE.fullmatch(ending)
-        stretch = (stretch[0], stretch[1] - len(cited[2])) if cited else stretch
+        marked = MARKED_FENCE.fullmatch(ending)
+        stretch = (stretch[0], stretch[1] - len(marked[2])) if marked else stretch
         self._found.spans.append(Span(*stretch, "code"))
         if last - 1 > first and ending.lstrip(" \t>").startswith(token.markup):
             self._found.fences.append(stretch)
@@ -192,13 +192,13 @@ class _BlockReader:
             self._found.paragraphs.append((starts[0], self._at))
         offsets = [0, *accumulate(len(line) + 1 for line in lines)]
 
-        def placed(at: int) -> int:
+        def source_offset(at: int) -> int:
             line = min(bisect_right(offsets, at), len(starts)) - 1
             return starts[line] + at - offsets[line]
 
         for span in _Scanner(content).scan():
-            start, end, *inside = map(placed, (span.start, span.end, *span.label, *span.target))
-            self._found.spans.append(Span(start, end, span.kind, (inside[0], inside[1]), (inside[2], inside[3])))
+            start, end, *places = map(source_offset, (span.start, span.end, *span.label, *span.target))
+            self._found.spans.append(Span(start, end, span.kind, (places[0], places[1]), (places[2], places[3])))
 
     def _start_of(self, line: str, number: int) -> int:
         """Where a line of a block's content begins in the source: after markers, indent and earlier cells."""
@@ -206,8 +206,8 @@ class _BlockReader:
         start = max(start, min(self._at, end))
         found = self._source.find(line, start, end)
         if found < 0:  # the parser replaced tabs of the indent by spaces
-            bare = line.strip()
-            found = self._source.find(bare, start, end) - (len(line) - len(line.lstrip()))
+            stripped = line.strip()
+            found = self._source.find(stripped, start, end) - (len(line) - len(line.lstrip()))
         self._at = max(start, found) + len(line)
         return max(start, found)
 
@@ -292,8 +292,8 @@ class _Scanner:
         if opening[0] == "\\":
             return at + 2
         amount = _CURRENCY.match(self._content, at)
-        end = None if amount else _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
-        return self._found("maths", at, end.end()) if end else at + 1
+        closer = None if amount else _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
+        return self._found("maths", at, closer.end()) if closer else at + 1
 
     def _close(self, at: int) -> int:
         if not self._open:

@@ -38,10 +38,10 @@ class SourceRegistry:
         """Remember the URLs of a text. A URL in a call's result that was in its arguments is still only an echo."""
         for url in dict.fromkeys(find_urls(text)):
             source = Source(url=url, kind=kind, call_id=call_id, tool=tool)
-            asked = (identity(source) or (), call_id)
+            echo = (identity(source) or (), call_id)
             if kind == "echoed":
-                self._echoes.add(asked)
-            elif asked in self._echoes:
+                self._echoes.add(echo)
+            elif echo in self._echoes:
                 continue
             self.add(source, order)
 
@@ -67,17 +67,17 @@ def identity(source: Source) -> Identity | None:
 
 def sources_to_keep(sources: Sequence[Source], report: str) -> tuple[Source, ...]:
     """The retrieved sources, and those of the others (there may be thousands) whose URL the report contains."""
-    named = {identity(Source(url=url)) for url in find_urls(report)}
-    return tuple(source for source in sources if source.kind == "retrieved" or identity(source) in named)
+    identities = {identity(Source(url=url)) for url in find_urls(report)}
+    return tuple(source for source in sources if source.kind == "retrieved" or identity(source) in identities)
 
 
 def _merged(group: Sequence[_Seen]) -> Source:
     """Merge the sightings of one source, which are in order; a weaker kind adds nothing to a stronger one."""
-    sources = [source for strength, _, _, source in group if strength == group[0][0]]
+    sources = [source for rank, _, _, source in group if rank == group[0][0]]
     text = max((source.text for source in sources), key=len)
     digest = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16] if text else ""
     title = next((source.title for source in sources if source.title), "")
     published = next((source.published for source in sources if source.published), None)
     relevance = max((source.relevance for source in sources if source.relevance is not None), default=None)
-    found = {"title": title, "text": text, "published": published, "relevance": relevance, "digest": digest}
-    return sources[0].model_copy(update=found)
+    fields = {"title": title, "text": text, "published": published, "relevance": relevance, "digest": digest}
+    return sources[0].model_copy(update=fields)
