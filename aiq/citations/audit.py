@@ -132,8 +132,8 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
     """
     reader = _Reader(report.text, index, others)
     entries = _without_repeats([reader.entry(entry) for entry in report.entries])
-    by_number = _by_number(report, entries)
-    marks = tuple(reader.mark(m, tuple(_meant(by_number.get(n, ()), m) for n in m.numbers)) for m in report.marks)
+    by_number = _positions_by_number(report, entries)
+    marks = tuple(reader.mark(m, tuple(_position(by_number.get(n, ()), m) for n in m.numbers)) for m in report.marks)
     missing = {n for mark in report.marks for n in mark.numbers} - by_number.keys()
     linked = {n for mark in marks if mark.url and mark.url.kept for n in mark.mark.numbers}
     cited = {position for mark in marks for position in mark.entries}
@@ -149,7 +149,7 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
             for position, finding in enumerate(entries)
             if position not in cited and not (finding.match and id(finding.match.source) in sources)
         ),
-        uncited_paragraphs=_uncited(report),
+        uncited_paragraphs=_uncited_paragraphs(report),
         with_sources=index is not None,
     )
 
@@ -181,7 +181,7 @@ class _Reader:
             return finding(outcome="valid", match=match)
         if malformed:
             return finding(outcome="unverifiable", reason="unverifiable")
-        return self._unknown(finding, "url_not_in_registry", self._others.match_exactly(address))
+        return self._unmatched(finding, "url_not_in_registry", self._others.match_exactly(address))
 
     def _resolved(self, use: UrlUse) -> tuple[UrlUse, Match | None]:
         """The URL up to its longest end that matches a source, which beyond the usual end must be equal literally."""
@@ -205,7 +205,7 @@ class _Reader:
         text = " ".join(unescape(masked(self._text[entry.body : entry.end], hidden, " ")).split())
         urls = [self.url(use, listed=True) for use in uses]
         chosen = min(urls, key=lambda url: (url.match is None, not url.kept), default=None)
-        if (chosen is None or chosen.match is None) and (match := _named(self._index, text)):
+        if (chosen is None or chosen.match is None) and (match := _match_named(self._index, text)):
             return EntryFinding(entry, target=text, others=tuple(urls), outcome="valid", match=match)
         if chosen is not None:
             values = {field.name: getattr(chosen, field.name) for field in fields(Finding)}
@@ -215,14 +215,14 @@ class _Reader:
         if not address and not looks_like_document(text):
             return finding(outcome="unverifiable", reason="unverifiable")
         reason = "url_not_in_registry" if address else "citation_key_not_in_registry"
-        return self._unknown(finding, reason, _named(self._others, text))
+        return self._unmatched(finding, reason, _match_named(self._others, text))
 
     def _is_key(self, url: str) -> bool:
         """Whether it is a document's key in the form of a URI, as MCP servers name their resources."""
         is_web = scheme_of(url) in ("http", "https") or broken_rule(url) is not None
         return not is_web and self._index.match_document(url) is not None
 
-    def _unknown(self, finding: Callable[..., FoundT], reason: str, sighting: Match | None) -> FoundT:
+    def _unmatched(self, finding: Callable[..., FoundT], reason: str, sighting: Match | None) -> FoundT:
         """The finding for a target that is no source, though the run may have come across it (`sighting`)."""
         if not self._with_sources:
             return finding(outcome=None, reason=NO_SOURCES)
@@ -230,7 +230,7 @@ class _Reader:
         return finding(outcome="invalid", reason=reason, seen_as=None if kind == "retrieved" else kind)
 
 
-def _named(index: SourceIndex, text: str) -> Match | None:
+def _match_named(index: SourceIndex, text: str) -> Match | None:
     """The source that an entry names without its URL: a document, or the address of its DOI or arXiv number."""
     return index.match_document(text) or index.match_exactly(_identifier(text))
 
@@ -275,7 +275,7 @@ def meaning(finding: Finding) -> object:
     return url.key if url else parse_key(finding.target)
 
 
-def _by_number(report: ParsedReport, entries: Sequence[EntryFinding]) -> dict[int, list[tuple[int, int]]]:
+def _positions_by_number(report: ParsedReport, entries: Sequence[EntryFinding]) -> dict[int, list[tuple[int, int]]]:
     """Number -> (start of the list, position of the entry) for each list, there the first entry whose marks stay."""
     result: dict[int, list[tuple[int, int]]] = {}
     stays = [finding.kept or finding.outcome == "duplicate" for finding in entries]
@@ -289,12 +289,12 @@ def _by_number(report: ParsedReport, entries: Sequence[EntryFinding]) -> dict[in
     return result
 
 
-def _meant(positions: Sequence[tuple[int, int]], mark: Mark) -> int | None:
+def _position(positions: Sequence[tuple[int, int]], mark: Mark) -> int | None:
     """Of the entries with a mark's number, the one it means: that of the next list after it, else of the last list."""
     return positions[min(bisect_left(positions, (mark.start, 0)), len(positions) - 1)][1] if positions else None
 
 
-def _uncited(report: ParsedReport) -> tuple[Place, ...]:
+def _uncited_paragraphs(report: ParsedReport) -> tuple[Place, ...]:
     starts = sorted(citation.start for citations in (report.marks, report.body_urls) for citation in citations)
     return tuple(
         (start, end) for start, end in report.paragraphs if bisect_left(starts, start) == bisect_left(starts, end)

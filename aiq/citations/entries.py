@@ -130,13 +130,13 @@ def title_strength(line: str) -> Strength | None:
     readings = [text, _NUMBERING.sub("", text, count=1)]
     for surplus in (_AFTER, _AND_MORE):
         readings += [surplus.sub("", reading) for reading in readings]
-    table, word, title = _words()
+    table, word, title = _title_patterns()
     terms = frozenset(name for reading in readings if title.fullmatch(reading) for name in word.findall(reading))
     return "strong" if terms & table["strong"] else "weak" if terms & table["weak"] else None
 
 
 @cache
-def _words() -> tuple[dict[str, frozenset[str]], re.Pattern[str], re.Pattern[str]]:
+def _title_patterns() -> tuple[dict[str, frozenset[str]], re.Pattern[str], re.Pattern[str]]:
     """The table, a pattern for its terms (the longest first), and a pattern for a title made of them."""
     rows = tomllib.loads(Path(__file__).with_name("titles.toml").read_text(encoding="utf-8"))
     table = {name: frozenset(words) for name, words in rows.items()}
@@ -225,7 +225,7 @@ class Line:
 
     def below(self, most: int) -> list["Line"]:
         """Those of the next `most` lines that have text."""
-        return [below for below in self.lines[self.number + 1 : self.number + 1 + most] if below.bare]
+        return [line for line in self.lines[self.number + 1 : self.number + 1 + most] if line.bare]
 
     def target_near(self, family: Family) -> bool:
         """Whether the entry that begins in this line names its target within its first lines."""

@@ -69,17 +69,17 @@ class SourceIndex:
 
     def __init__(self, sources: Sequence[Source], window: int = 0) -> None:
         self._exact: dict[UrlKey, Source] = {}
-        self._at = defaultdict[Segments, list[ParsedUrl]](list)  # by path
-        self._having = defaultdict[Any, list[ParsedUrl]](list)  # by path and parameter
+        self._by_path = defaultdict[Segments, list[ParsedUrl]](list)
+        self._by_parameter = defaultdict[Any, list[ParsedUrl]](list)  # and by path
         for source in sources:
             url = parse_url(source.url or "")
             if url is not None and self._exact.setdefault(url.key, source) is source:
-                self._at[url.path].append(url)
+                self._by_path[url.path].append(url)
                 for parameter in set(url.query):
-                    self._having[url.path, parameter].append(url)
-        self._depths = sorted({len(path) for path in self._at}, reverse=True)
-        self._paths = sorted(self._at)
-        self._spellings = sorted((url.spelling, url) for urls in self._at.values() for url in urls)
+                    self._by_parameter[url.path, parameter].append(url)
+        self._depths = sorted({len(path) for path in self._by_path}, reverse=True)
+        self._paths = sorted(self._by_path)
+        self._spellings = sorted((url.spelling, url) for urls in self._by_path.values() for url in urls)
         self._documents = DocumentIndex(sources, window)
         self.hosts = KnownHosts({path[0] for path in self._paths})
 
@@ -139,7 +139,7 @@ class SourceIndex:
         at = bisect_left(self._paths, url.path)
         paths = (path for path in self._paths[at : at + 2] if path[: len(url.path)] == url.path)
         # a query is a set: whole parameters may be any of a source's, which level 5 decides
-        found = _only([longer for path in paths for longer in self._at[path]]) if url.bare else None
+        found = _only([longer for path in paths for longer in self._by_path[path]]) if url.bare else None
         cut_off = found and len(found.segments) > len(url.segments) and found.raw.startswith(url.raw)
         return self._match(found, "truncation" if cut_off else "prefix")
 
@@ -147,14 +147,14 @@ class SourceIndex:
         """Level 4: the nearest source above, with at least two path segments; of several, the one without a query."""
         path = url.path
         for depth in self._depths:
-            candidates = self._at.get(path[:depth], ()) if depth < len(path) else ()
+            candidates = self._by_path.get(path[:depth], ()) if depth < len(path) else ()
             if candidates and sum(map(bool, path[2:depth])) >= _LEAST_SEGMENTS:
                 return _only([above for above in candidates if above.bare] or candidates)
         return None
 
     def _with_parameters(self, url: ParsedUrl) -> ParsedUrl | None:
         """Level 5: the only source at this path that has all parameters of the URL, and its route if there is one."""
-        rarest = min((self._having.get((url.path, parameter), ()) for parameter in url.query), key=len, default=())
+        rarest = min((self._by_parameter.get((url.path, pair), ()) for pair in url.query), key=len, default=())
         candidates = (found for found in rarest if url.route in ("", found.route))
         # a repeated parameter must occur as often; two candidates suffice to know that there is more than one
         return _only(list(islice((found for found in candidates if Counter(url.query) <= Counter(found.query)), 2)))

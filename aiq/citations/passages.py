@@ -82,7 +82,7 @@ def cited_passages(audit: ReportAudit) -> tuple[CitedPassage, ...]:
     by_source: dict[int, SourceSentences] = {}
     passages: dict[Place, CitedPassage] = {}
     for statement in cited_statements(audit.report):
-        for finding, entry in _cited(audit, statement):
+        for finding, entry in _cited_findings(audit, statement):
             pair = statement.start, id(finding.match and finding.match.source)
             if finding.match is not None and pair not in passages:
                 source = finding.match.source
@@ -91,7 +91,7 @@ def cited_passages(audit: ReportAudit) -> tuple[CitedPassage, ...]:
     return tuple(passages.values())
 
 
-def _cited(audit: ReportAudit, statement: CitedStatement) -> Iterator[tuple[Finding, int | None]]:
+def _cited_findings(audit: ReportAudit, statement: CitedStatement) -> Iterator[tuple[Finding, int | None]]:
     for mark in (audit.marks[number] for number in statement.marks):
         for number, _, finding in audit.cited_by(mark):
             yield finding, None if finding is mark.url else number
@@ -151,26 +151,26 @@ def _words(text: str) -> Iterator[tuple[str, int, int]]:
 
 def cited_statements(report: ParsedReport) -> tuple[CitedStatement, ...]:
     """The statements of a report that cite something, in order."""
-    found: list[CitedStatement] = []
-    pins, voids = _hidden(report)
+    statements: list[CitedStatement] = []
+    pins, voids = _pins_and_voids(report)
     pinned = masked(masked(report.text.translate(_PRIVATE), pins, _PIN), voids, _VOID)
-    citing = [[found.start for found in places] for places in (report.marks, report.body_urls)]
+    starts = [[citation.start for citation in citations] for citations in (report.marks, report.body_urls)]
     for start, end, text in _statements(pinned):
-        marks, urls = (tuple(range(bisect_left(cites, start), bisect_left(cites, end))) for cites in citing)
+        marks, urls = (tuple(range(bisect_left(group, start), bisect_left(group, end))) for group in starts)
         if (marks or urls) and text:
-            found.append(CitedStatement(start, end, text, marks, urls))
-    return tuple(found)
+            statements.append(CitedStatement(start, end, text, marks, urls))
+    return tuple(statements)
 
 
 def without_citations(text: str) -> str:
     """The report without reference lists, citation marks and link targets; code stays as it is."""
     report = parse_report(text.translate(_PRIVATE))
-    pins, voids = _hidden(report)
+    pins, voids = _pins_and_voids(report)
     pinned = replace_spans(report.text, [*((*pin, _PIN) for pin in pins), *((*void, "") for void in voids)])
     return trimmed(_without_pins(pinned))
 
 
-def _hidden(report: ParsedReport) -> tuple[list[Place], list[Place]]:
+def _pins_and_voids(report: ParsedReport) -> tuple[list[Place], list[Place]]:
     """The places of citations, and of what is not prose: reference lists, and the syntax of a link around its label."""
     pins = [(mark.start, mark.end) for mark in report.marks]
     voids = [(listing.start, listing.end) for listing in report.lists]

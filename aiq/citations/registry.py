@@ -11,7 +11,7 @@ from aiq.core.sources import CallPath, Source, SourceKind
 
 Identity = tuple[object, ...]
 _RANK: dict[SourceKind, int] = {"retrieved": 0, "mentioned": 1, "echoed": 2}
-_Seen = tuple[int, CallPath, str, Source]
+_Sighting = tuple[int, CallPath, str, Source]
 """The rank of the kind, the call, the address, and the source; sightings of one source count in this order."""
 _FIRST = itemgetter(0, 1, 2)
 
@@ -25,14 +25,14 @@ class SourceRegistry:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[Identity, list[_Seen]] = {}
+        self._sightings: dict[Identity, list[_Sighting]] = {}
         self._echoes: set[tuple[Identity, str]] = set()  # URLs in the arguments of calls: (identity, call id)
 
     def add(self, source: Source, order: CallPath) -> None:
         """Remember a source, unless it has neither URL nor citation key and so cannot be cited."""
         key = identity(source)
         if key is not None:
-            self._seen.setdefault(key, []).append((_RANK[source.kind], order, source.address, source))
+            self._sightings.setdefault(key, []).append((_RANK[source.kind], order, source.address, source))
 
     def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
         """Remember the URLs of a text. A URL in a call's result that was in its arguments is still only an echo."""
@@ -51,7 +51,7 @@ class SourceRegistry:
 
     def known(self) -> tuple[Source, ...]:
         """Every source seen, of any kind, once: retrieved ones first, each kind by order."""
-        groups = [sorted(group, key=_FIRST) for group in self._seen.values()]
+        groups = [sorted(group, key=_FIRST) for group in self._sightings.values()]
         return tuple(map(_merged, sorted(groups, key=lambda group: _FIRST(group[0]))))
 
 
@@ -71,7 +71,7 @@ def sources_to_keep(sources: Sequence[Source], report: str) -> tuple[Source, ...
     return tuple(source for source in sources if source.kind == "retrieved" or identity(source) in identities)
 
 
-def _merged(group: Sequence[_Seen]) -> Source:
+def _merged(group: Sequence[_Sighting]) -> Source:
     """Merge the sightings of one source, which are in order; a weaker kind adds nothing to a stronger one."""
     sources = [source for rank, _, _, source in group if rank == group[0][0]]
     text = max((source.text for source in sources), key=len)

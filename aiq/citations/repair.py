@@ -88,7 +88,7 @@ class _Repairer:
         self._text = audit.report.text
         self._numbers = numbers
         marks = [finding.mark for finding in audit.marks]
-        beside = (_beside(self._text, mark, following) for mark, following in pairwise(marks))
+        beside = (_cite_together(self._text, mark, following) for mark, following in pairwise(marks))
         self._beside = [False, *beside, False]
         """For each mark, whether it cites together with the one before it."""
 
@@ -99,7 +99,7 @@ class _Repairer:
         self.removals.append(Edit(start, end, "", rule or ""))
 
     def marks(self) -> None:
-        numbers_by_mark = list(self._wanted())
+        numbers_by_mark = list(self._mark_numbers())
         for finding, numbers in zip(self._audit.marks, numbers_by_mark, strict=True):
             items = finding.mark.items
             if numbers and numbers != finding.mark.numbers:
@@ -108,7 +108,7 @@ class _Repairer:
                 self._link(finding)
         self._remove_marks([not numbers for numbers in numbers_by_mark] + [False])
 
-    def _wanted(self) -> Iterator[tuple[int, ...]]:
+    def _mark_numbers(self) -> Iterator[tuple[int, ...]]:
         """The numbers of each mark in the verified report, none if it goes. `[1][3]` becomes `[1]` if 3 repeats 1.
 
         A link shows its source's number in the list, whatever number it has itself (`[7](url)`), else that of its
@@ -258,7 +258,7 @@ class _Repairer:
         self._edit((start, end), "", rule)
 
 
-def _beside(text: str, mark: Mark, following: Mark) -> bool:
+def _cite_together(text: str, mark: Mark, following: Mark) -> bool:
     """Whether two marks cite together; in `fell [1], and [2] says` and `下降[1]，[2]指出` they do not."""
     if not _BESIDE.fullmatch(text, mark.end, following.start):
         return False

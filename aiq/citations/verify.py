@@ -61,7 +61,7 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
         numbers = new_numbers(report_audit)
         # each entry as the first round found it, with its target and number in the report as given
         origins = [originals.pop(finding.entry.number, finding) for finding in report_audit.entries]
-        removed += _removed(report_audit, origins)
+        removed += _removed_citations(report_audit, origins)
         dangling.update(report_audit.dangling)
         round_edits = repair(report_audit, numbers)
         if not round_edits:
@@ -72,7 +72,7 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
     first = rounds[0]
     by_origin = {id(origins[p]): numbers[p] for p, finding in enumerate(report_audit.entries) if finding.kept}
     audit = Audit(
-        valid_citations=_valid(report_audit, origins, numbers, first),
+        valid_citations=_valid_citations(report_audit, origins, numbers, first),
         removed_citations=tuple(removed),
         dangling=tuple(sorted(dangling - {finding.entry.number for finding in first.entries})),
         unused=tuple(sorted(numbers[position] for position in report_audit.unused if position in numbers)),
@@ -82,7 +82,7 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
     return Verified(verified, audit, edits, first, kept_numbers)
 
 
-def _valid(
+def _valid_citations(
     audit: ReportAudit, origins: Sequence[EntryFinding], numbers: Mapping[int, int], first: ReportAudit
 ) -> tuple[ValidCitation, ...]:
     """The entries that stay, and the sources that only links with a number (`[1](url)`) lead to, each once."""
@@ -112,7 +112,7 @@ def _valid(
     )
 
 
-def _removed(audit: ReportAudit, origins: Sequence[EntryFinding]) -> Iterator[RemovedCitation]:
+def _removed_citations(audit: ReportAudit, origins: Sequence[EntryFinding]) -> Iterator[RemovedCitation]:
     """The entries that are removed, and the URLs removed from other entries, the body and marks.
 
     A URL counts once, however often it occurs, and not in addition to an entry with the same target.
