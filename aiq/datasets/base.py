@@ -105,9 +105,9 @@ def question_of(row: Row, text: str, language: str | None = None) -> Question:
     assistant) and `text`, `user_info` an object; both are JSON, even in a cell. `language`: that of rows which state
     none. Raises DatasetError.
     """
-    stated = {name: _stated(row, name) for name in QUESTION_FIELDS if row.text(name)}
+    values = {name: _stated(row, name) for name in QUESTION_FIELDS if row.text(name)}
     try:
-        return Question.model_validate({"language": language, **stated, "text": text})
+        return Question.model_validate({"language": language, **values, "text": text})
     except ValidationError as error:
         raise DatasetError(f"{row.where}: {describe(error)}") from None
 

@@ -52,8 +52,8 @@ class Samples(Sequence[Sample]):
 
     @cached_property
     def ids(self) -> Ids:
-        every = self._file.ids
-        return every if self._numbers == range(len(every)) else Ids(every[number] for number in self._numbers)
+        ids = self._file.ids
+        return ids if self._numbers == range(len(ids)) else Ids(ids[number] for number in self._numbers)
 
     def named(self, key: str) -> Sample:
         """The sample with this id. Raises KeyError."""
@@ -71,9 +71,9 @@ class Samples(Sequence[Sample]):
         return self._some(array("Q", (self._numbers[place] for place in places)))
 
     def _some(self, numbers: Sequence[int]) -> "Samples":
-        found = object.__new__(Samples)
-        found._file, found._numbers = self._file, numbers
-        return found
+        samples = object.__new__(Samples)
+        samples._file, samples._numbers = self._file, numbers
+        return samples
 
     def where(self, keeps: Callable[[str], bool]) -> "Samples":
         """The samples whose ids `keeps` accepts."""
