@@ -44,9 +44,9 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     except Exception as error:
         raise DatasetError(f"{settings.target} cannot read its samples: {failure(error)}") from error
     origin = settings.path or settings.hub
-    for key, (first, second, *_) in _numbers(samples.ids).items():
+    for key, (first, second, *_) in _repeated_numbers(samples.ids).items():
         raise DatasetError(f"{origin}: samples {first} and {second} have the same id {key}; give each its own")
-    for thread, (first, second, *_) in _numbers(threads).items():
+    for thread, (first, second, *_) in _repeated_numbers(threads).items():
         raise DatasetError(
             f"{origin}: samples {first} and {second} have the same thread_id {thread}, but samples are asked "
             "concurrently, in any order; give each its own, and put earlier turns into history"
@@ -56,7 +56,7 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     return Dataset(settings.name, chosen, files.fingerprint, len(samples), frozenset(filter(None, collections)))
 
 
-def _numbers(values: Collection[str | None]) -> dict[str, list[int]]:
+def _repeated_numbers(values: Collection[str | None]) -> dict[str, list[int]]:
     """The positions of each value that several samples have, counted from 1."""
     repeated = {value for value, n in Counter(values).items() if value is not None and n > 1}
     numbers: dict[str, list[int]] = {}

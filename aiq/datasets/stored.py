@@ -47,7 +47,7 @@ class Samples(Sequence[Sample]):
     def __getitem__(self, place: slice) -> "Samples": ...
     def __getitem__(self, place: int | slice) -> "Sample | Samples":
         if isinstance(place, slice):
-            return self._some(self._numbers[place])
+            return self._subset(self._numbers[place])
         return self._file[self._numbers[place]]
 
     @cached_property
@@ -68,9 +68,9 @@ class Samples(Sequence[Sample]):
 
     def at(self, places: Iterable[int]) -> "Samples":
         """The samples at these places."""
-        return self._some(array("Q", (self._numbers[place] for place in places)))
+        return self._subset(array("Q", (self._numbers[place] for place in places)))
 
-    def _some(self, numbers: Sequence[int]) -> "Samples":
+    def _subset(self, numbers: Sequence[int]) -> "Samples":
         samples = object.__new__(Samples)
         samples._file, samples._numbers = self._file, numbers
         return samples

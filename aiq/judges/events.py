@@ -62,7 +62,7 @@ def stated_numbers(report: str, needed: Sequence[NeededNumber]) -> set[int]:
     body = without_citations(report)
     tables = [match[0] for match in re.finditer(r"(?:^[ \t]*\|.*\n?)+", body, re.MULTILINE)]
     prose = re.sub(r"^[ \t]*\|.*\n?", "\n", body, flags=re.MULTILINE)
-    numbers = [*_of_prose(prose, labels), *(number for table in tables for number in _of_table(table, labels))]
+    numbers = [*_prose_numbers(prose, labels), *(n for table in tables for n in _table_numbers(table, labels))]
     return {number.label for number in numbers if number.means(needed[number.label])}
 
 
@@ -85,14 +85,14 @@ def _numbers(text: str, places: Sequence[_Place]) -> list[re.Match[str]]:
     return [number for number in matches if not any(place.start <= number.start() < place.end for place in places)]
 
 
-def _of_prose(text: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
+def _prose_numbers(text: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
     for sentence, above in passages(text):
         plain, context = normal(sentence), normal(above)
         places = _labels(plain, labels)
         numbers, outer = _numbers(plain, places), [] if places else _labels(context, labels)[-1:]
         is_share = bool(_PERCENT.search(f"{context} {plain}"))
         for number, place in _paired(plain, numbers, places or outer):
-            yield _stated(place.label, number, is_share)
+            yield _stated_number(place.label, number, is_share)
 
 
 def _paired(
@@ -114,12 +114,12 @@ def _distance(text: str, number: re.Match[str], place: _Place) -> int:
     return sum(cost * len(pattern.findall(between)) for pattern, cost in _COSTS)
 
 
-def _stated(label: int, number: re.Match[str], is_share: bool) -> StatedNumber:
+def _stated_number(label: int, number: re.Match[str], is_share: bool) -> StatedNumber:
     """Percent signs make percentages; a number without one may be a percentage where the text is about shares."""
     return StatedNumber(label, number[0].split()[0].rstrip("%"), True if number[1] else None if is_share else False)
 
 
-def _of_table(table: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
+def _table_numbers(table: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
     rows = [[normal(cell) for cell in line.strip().strip("|").split("|")] for line in table.splitlines()]
     headings = rows[0]
     for row in rows[1:]:
@@ -127,7 +127,7 @@ def _of_table(table: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
         for heading, cell in zip(headings, row, strict=False):
             cell_labels = [*row_labels] if len(row_labels) == 1 else [place.label for place in _labels(heading, labels)]
             for number in _numbers(cell, _labels(cell, labels)) if len(cell_labels) == 1 else ():
-                yield _stated(cell_labels[0], number, bool(_PERCENT.search(heading)))
+                yield _stated_number(cell_labels[0], number, bool(_PERCENT.search(heading)))
 
 
 class Events(Judge):
@@ -166,16 +166,16 @@ class Events(Judge):
         if not expected:
             return scores_of(self.metrics, ["the dataset has no expected answer for this sample"] * len(self.metrics))
         stated = stated_numbers(report.text, expected.numbers) if expected.numbers else set[int]()
-        named, expected_ids = self._named(report.text) if expected.items else set[str](), set(expected.items)
+        named, expected_ids = self._named_ids(report.text) if expected.items else set[str](), set(expected.items)
         missing = ["".join(number.labels[:1]) for i, number in enumerate(expected.numbers) if i not in stated]
         detail: dict[str, JsonValue] = {
             "numbers_missing": [*missing],
             "events_missing": [*sorted(expected_ids - named)],
             "events_wrong": [*sorted(named - expected_ids)],
         }
-        return scores_of(self.metrics, _found(expected, len(stated), named), detail)
+        return scores_of(self.metrics, _metric_values(expected, len(stated), named), detail)
 
-    def _named(self, report: str) -> set[str]:
+    def _named_ids(self, report: str) -> set[str]:
         """The ids of the events named outside the reference list; a name within a longer one does not count."""
         text, ids = f" {_in_words(without_citations(report))} ", set()
         for name, key in self._names.items():
@@ -185,7 +185,7 @@ class Events(Judge):
         return ids
 
 
-def _found(expected: Expected, right: int, named: set[str]) -> list[Found]:
+def _metric_values(expected: Expected, right: int, named: set[str]) -> list[Found]:
     """The values in the order of the metrics."""
     hits, needed = len(named & set(expected.items)), len(expected.items)
     no_numbers, no_set = "the question asks for no numbers", "the question asks for no set"

@@ -139,8 +139,8 @@ class Fact(Judge):
         }
         if unjudged.n and all(page.unread or page.error for page in pages):
             reason = f"none of {plural(len(pages), 'cited page')} could be judged: {unjudged.first}"
-            return _failed(self.metrics, reason, count(pages).statements, detail)
-        values = _figures(pages)
+            return _error_scores(self.metrics, reason, count(pages).statements, detail)
+        values = _metric_values(pages)
         if settings.extraction == "both":
             overlap = agreement(citations, by_rules)
             total, shared = overlap["model"] + overlap["rules"], overlap["model_in_rules"] + overlap["rules_in_model"]
@@ -181,7 +181,7 @@ class Fact(Judge):
         return strongest
 
 
-def _figures(pages: Sequence[CitedPage]) -> list[Found]:
+def _metric_values(pages: Sequence[CitedPage]) -> list[Found]:
     """The values of `_METRICS`, without the last. A report without citations has no accuracy, and its counts are 0.
 
     The official counts skip such a report.
@@ -194,7 +194,7 @@ def _figures(pages: Sequence[CitedPage]) -> list[Found]:
     return [*accuracy, citations, supported, *official, (citations, counts.statements) if pages else _NO_CITATIONS]
 
 
-def _failed(metrics: Sequence[Metric], reason: str, statements: int, detail: dict[str, JsonValue]) -> list[Score]:
+def _error_scores(metrics: Sequence[Metric], reason: str, statements: int, detail: dict[str, JsonValue]) -> list[Score]:
     """An error for every metric but the share of statements judged, which is 0; the first metric gets the detail."""
     scores = [Score(metric=metric.name, error=reason, detail={} if i else detail) for i, metric in enumerate(metrics)]
     share = Score(metric=_JUDGED_SHARE, numerator=0, denominator=statements)
