@@ -76,8 +76,8 @@ class Score(Record):
     def _exactly_one(self) -> Self:
         if (self.numerator is None) != (self.denominator is None):
             raise ValueError("a ratio needs numerator and denominator")
-        given = [self.value, self.numerator, self.error, self.not_applicable]
-        if sum(x is not None for x in given) != 1:
+        parts = [self.value, self.numerator, self.error, self.not_applicable]
+        if sum(x is not None for x in parts) != 1:
             raise ValueError("give exactly one of value, numerator and denominator, error, not_applicable")
         return self
 

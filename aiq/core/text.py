@@ -18,8 +18,8 @@ def json_value(text: str | bytes, *, strict: bool = True) -> Any:
         value = json.loads(text, strict=strict)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
-    opened = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
-    level, depth = [value] if opened > _DEEPEST else [], 0
+    brackets = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
+    level, depth = [value] if brackets > _DEEPEST else [], 0
     while level:
         if depth == _DEEPEST:
             raise ValueError("it is nested too deep")
