@@ -109,7 +109,7 @@ def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) ->
     if suffix == ".csv":
         rows = _csv_rows(text, name, columns)
     else:
-        rows = map(_named, _json_rows(text, name) if suffix == ".json" else jsonl_rows(text, name))
+        rows = map(_lowercase_names, _json_rows(text, name) if suffix == ".json" else jsonl_rows(text, name))
     if (first := next(rows, None)) is None:
         raise DatasetError(f"{path} has no rows; check {setting}")
     return chain((first,), rows)
@@ -164,7 +164,7 @@ def _header(names: list[str], where: str, columns: Sequence[str]) -> list[str] |
     return names
 
 
-def _named(row: Row) -> Row:
+def _lowercase_names(row: Row) -> Row:
     """The row with names in lower case, as a header has them. Raises DatasetError if two are the same."""
     _header(names := [name.strip().lower() for name in row.values], row.where, ())
     return Row(row.where, dict(zip(names, row.values.values(), strict=True)))

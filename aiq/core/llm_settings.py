@@ -47,7 +47,7 @@ class RoleSettings(Settings):
     extra_body: Mapping[str, JsonValue] = {}
 
 
-_LIKE_ALL: Final = RoleSettings()
+_NO_OVERRIDES: Final = RoleSettings()
 """For a role that config does not name."""
 
 
@@ -116,8 +116,8 @@ class LlmSettings(Settings):
         """
         own, fallback = self.roles.get(role), self.fallbacks.get(role)
         if fallback is None or (own is not None and own.model is not None):
-            return self._named(role)
-        lender = self._named(fallback)
+            return self._by_prefix(role)
+        lender = self._by_prefix(fallback)
         return lender if own is None else own.model_copy(update={"model": lender.model})
 
     def setup(self, role: str) -> dict[str, JsonValue]:
@@ -132,6 +132,6 @@ class LlmSettings(Settings):
             **({"quirks": quirks} if quirks else {}),
         }
 
-    def _named(self, role: str) -> RoleSettings:
+    def _by_prefix(self, role: str) -> RoleSettings:
         names = [name for name in self.roles if role == name or role.startswith(name + ".")]
-        return self.roles[max(names, key=len)] if names else _LIKE_ALL
+        return self.roles[max(names, key=len)] if names else _NO_OVERRIDES

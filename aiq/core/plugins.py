@@ -68,7 +68,7 @@ def describe(error: ValidationError, prefix: str = "", settings: type[BaseModel]
     `settings`: the model, if the values are settings; then the line says how to write them.
     """
     items = error.errors(include_url=False)
-    text = "; ".join(_wrong(item, prefix, settings) for item in items[:3])
+    text = "; ".join(_problem(item, prefix, settings) for item in items[:3])
     if len(items) > 3:
         text += f" (and {len(items) - 3} more)"
     if settings is not None and any(item["type"] == "missing" for item in items):
@@ -76,7 +76,7 @@ def describe(error: ValidationError, prefix: str = "", settings: type[BaseModel]
     return text
 
 
-def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) -> str:
+def _problem(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) -> str:
     """What is wrong with one value, and how to write it instead if pydantic does not say."""
     name = ".".join(filter(None, (prefix, *map(str, item["loc"]))))
     message = item["msg"].removeprefix("Value error, ")
@@ -105,7 +105,7 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
         return message
     if item["type"] == "value_error" and _section(settings, item["loc"]):  # the message names the section's settings
         return f"{name}: {message}"
-    return f"{name}={_shown(item['input'])}: {message}"
+    return f"{name}={_short_repr(item['input'])}: {message}"
 
 
 def _names(kind: type[BaseModel] | None) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _section(kind: Any, place: Sequence[int | str]) -> type[BaseModel] | None:
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
-def _shown(value: object) -> str:
+def _short_repr(value: object) -> str:
     """The value's repr, at most 100 characters (a row may hold a report), addresses without password or key."""
     text = re.sub(r"(?<=://)[^\s@'\"]+@", "...@", repr(value)[:1000])
     text = re.sub(r"(://[^\s?#'\"]*[?#])[^\s'\"]+", r"\1...", text)

@@ -37,15 +37,15 @@ _PARAGRAPH_ENDS = re.compile(r"[ \t]*\n[ \t]*\n")
 
 def without_thoughts(text: str) -> str:
     """The text without its closed thoughts; one that never ends is kept, see `ends_in_thought`."""
-    return _read(text)[0]
+    return _split_thoughts(text)[0]
 
 
 def ends_in_thought(text: str) -> bool:
     """Whether a thought begins on a line of its own and never ends."""
-    return _read(text)[1]
+    return _split_thoughts(text)[1]
 
 
-def _read(text: str) -> tuple[str, bool]:
+def _split_thoughts(text: str) -> tuple[str, bool]:
     """(the text without closed thoughts, whether one is left open)."""
     if not any(part in text for part in _IN_TAGS):  # true of nearly every report
         return text, False
@@ -114,7 +114,7 @@ _ARGUMENTS = re.compile(
 )
 """The beginning of what is left of a JSON call, up to its arguments: an object, or one encoded as JSON."""
 
-_NAMED = re.compile(
+_CUT_CALL = re.compile(
     r"[\s\[{]*[\"'](?:(?:tool|tool_name|function|function_name|function_call|tool_calls?)[\"']\s*:\s*(?:[\[{]|[\"']?[a-z_]|\Z)"
     r"|name[\"']\s*:\s*(?:[\"'](?:[a-z_][\w.:/-]*(?:[\"'](?:\s*,\s*[\"']?\w*)?)?)?)?\s*\Z)"
 )
@@ -127,7 +127,7 @@ _NAME_KEYS = (
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input", "action_input")
 _TOOL_NAME = re.compile(r"[A-Za-z_][\w.:/-]*")
 
-_WORDED = re.compile(
+_CALL_SYNTAX = re.compile(
     r"\[?\s*(?!print\(\s*[\"'])(?:print\()?[A-Za-z_][\w.]*\((?:\s*\w+\s*=|\s*[\"'])[^\n]*\)\s*\]?"  # Python
     r"|(?:Thought:[^\n]*\n+)?Action:[^\n]+\n\s*Action Input:(?!.*Final Answer:).*",  # ReAct
     re.DOTALL,
@@ -148,8 +148,8 @@ def is_tool_call(text: str) -> bool:
     if tags := [tag for tag in _CALL_TAG.finditer(prose) if not _mentioned(text, tag)]:
         before, after = text[: tags[0].start()].strip(), text[tags[-1].end() :]
         closed = re.search(r"/|end", tags[-1][0], re.IGNORECASE)
-        return (is_announcement(before) or _in_json(before)) and not (closed and _says(after))
-    return _in_json(text) or _WORDED.fullmatch(text) is not None
+        return (is_announcement(before) or _in_json(before)) and not (closed and _has_answer(after))
+    return _in_json(text) or _CALL_SYNTAX.fullmatch(text) is not None
 
 
 def is_announcement(text: str) -> bool:
@@ -170,11 +170,11 @@ def _in_json(text: str) -> bool:
     if text[:1] in ("{", "[") and (parsed := _json(text, 0)):
         value, end = parsed
         calls = value if isinstance(value, list) else [value]
-        return bool(calls) and all(map(_is_call, calls)) and not _says(text[end:])
+        return bool(calls) and all(map(_is_call, calls)) and not _has_answer(text[end:])
     if match := _ARGUMENTS.match(text):
         arguments = _json(text, match.end())
-        return arguments is None or not _says(text[arguments[1] :])
-    return _NAMED.match(text) is not None
+        return arguments is None or not _has_answer(text[arguments[1] :])
+    return _CUT_CALL.match(text) is not None
 
 
 def _is_call(value: Any) -> bool:
@@ -205,10 +205,10 @@ def _json(text: str, start: int) -> tuple[Any, int] | None:
         return None
 
 
-def _says(rest: str) -> bool:
+def _has_answer(rest: str) -> bool:
     """Whether what follows a call has words of an answer and is not another call."""
     rest = rest.lstrip('}]);," \t\r\n')
-    call_starts = (_CALL_TAG, _ARGUMENTS, _NAMED)
+    call_starts = (_CALL_TAG, _ARGUMENTS, _CUT_CALL)
     return re.search(r"\w", rest) is not None and not any(call.match(rest) for call in call_starts)
 
 
@@ -250,7 +250,7 @@ class RawReply:
         if self.why_cut:
             return f"{self.why_cut}{thoughts}"
         if self.refusal:
-            return f"{self.role}: the model refused: {_start(self.refusal)}"
+            return f"{self.role}: the model refused: {_excerpt(self.refusal)}"
         if self.calls_tools:
             return f"{self.role}: the model called tools and said nothing"
         kind = "content is null" if self.text is None else "content is blank"
@@ -298,7 +298,7 @@ def why_no_answer(text: str, replies: Sequence[RawReply]) -> str | None:
         return f"the text ends within the model's thoughts{cause}"
     if is_tool_call(text):
         hint = "a server's tool-call parser would have made it one"
-        return f"the model wrote a tool call as text ({hint}): {_start(text)}{cause}"
+        return f"the model wrote a tool call as text ({hint}): {_excerpt(text)}{cause}"
     return None
 
 
@@ -326,6 +326,6 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", _MARK.sub(" ", text).casefold())
 
 
-def _start(text: str) -> str:
+def _excerpt(text: str) -> str:
     line = " ".join(text.split())
     return repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}...")

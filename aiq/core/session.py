@@ -188,7 +188,7 @@ class Session:
         """
         if self.limits.on_limit == "stop" or not self.limits.of("sample"):
             return None
-        reached = self._stop_reasons[0] if self._stop_reasons else self.limits.reached(self.usage, self._seconds)
+        reached = self._stop_reasons[0] if self._stop_reasons else self.limits.reached(self.usage, self._elapsed)
         path = call_path.get()
         self._spent_checks[path] += 1
         if reason := self.decide(f"{'.'.join(map(str, path))}/{self._spent_checks[path]}", reached):
@@ -201,7 +201,7 @@ class Session:
         return self._stop_reasons[0] if self._stop_reasons else None
 
     @property
-    def _seconds(self) -> float:
+    def _elapsed(self) -> float:
         """How much of the time of `within_time` has passed; 0 outside of it."""
         ends = [end for timer in self._timers if (end := timer.when()) is not None]
         return (self.limits.sample_seconds or 0.0) - (ends[-1] - asyncio.get_running_loop().time()) if ends else 0.0
@@ -225,7 +225,7 @@ class Session:
         """
         number = next(self._tool_calls)
         call, path = {"call_id": call_id or f"call-{number}", "tool": name}, (*call_path.get(), number)
-        parsed = _read(arguments)
+        parsed = _parse_arguments(arguments)
         logged = parsed or {}
         self.events.emit(ToolCalled(**call, arguments=logged))
         self.sources.note(json.dumps(logged, ensure_ascii=False), "echoed", path, **call)
@@ -313,7 +313,7 @@ class Session:
             timer.reschedule(asyncio.get_running_loop().time())
 
 
-def _read(arguments: Mapping[str, Any] | str) -> dict[str, Any] | None:
+def _parse_arguments(arguments: Mapping[str, Any] | str) -> dict[str, Any] | None:
     """The object, given as such or as JSON; an empty text means no arguments. None if an event cannot hold it."""
     try:
         value = json_value(arguments or "{}") if isinstance(arguments, str) else dict(arguments)

@@ -106,13 +106,13 @@ def _endpoint(value: object) -> object:
     return value
 
 
-def _listed(value: object) -> object:
+def _as_tuple(value: object) -> object:
     """A single name needs no brackets."""
     return value if value is None or isinstance(value, list | tuple) else (value,)
 
 
-Names = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...] | None, BeforeValidator(_listed)]
-OneOrMore = Annotated[tuple[str, ...], BeforeValidator(lambda value: _listed(value) or ())]
+Names = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...] | None, BeforeValidator(_as_tuple)]
+OneOrMore = Annotated[tuple[str, ...], BeforeValidator(lambda value: _as_tuple(value) or ())]
 
 Endpoint = Annotated[str, BeforeValidator(_endpoint)]
 

@@ -23,11 +23,11 @@ def json_value(text: str | bytes, *, strict: bool = True) -> Any:
     while level:
         if depth == _DEEPEST:
             raise ValueError("it is nested too deep")
-        level, depth = [inner for outer in level for inner in _inside(outer)], depth + 1
+        level, depth = [inner for outer in level for inner in _children(outer)], depth + 1
     return value
 
 
-def _inside(value: Any) -> Iterable[Any]:
+def _children(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
