@@ -270,8 +270,8 @@ class _Scanner:
             return self._add("autolink", at, end)
         if (end := self._by_library(html_inline, at)) == at:
             return at + 1
-        opened = _CODE_START.match(self._content, at) if at >= self._code_until else None
-        if opened and (name := opened[1].lower()) not in self._unclosed:
+        opening = _CODE_START.match(self._content, at) if at >= self._code_until else None
+        if opening and (name := opening[1].lower()) not in self._unclosed:
             # `<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags
             if closing := re.compile(rf"</{name}[^<>]*>", re.IGNORECASE).search(self._content, end):
                 self._add("code", at, closing.end())

@@ -54,16 +54,16 @@ def parse_report(text: str) -> ParsedReport:
     if cuts:
         markdown = read_markdown(text, cuts)
         lists = tuple(  # a list whose title is above the fence ends with the fence
-            replace(found, end=cuts[-1][1]) if found.start < cuts[0][0] < found.end < cuts[-1][1] else found
-            for found in reference_lists(markdown)
+            replace(listing, end=cuts[-1][1]) if listing.start < cuts[0][0] < listing.end < cuts[-1][1] else listing
+            for listing in reference_lists(markdown)
         )
-    listed = [(section, entry) for section, found in enumerate(lists) for entry in found.entries]
+    listed = [(section, entry) for section, listing in enumerate(lists) for entry in listing.entries]
     urls = entry_urls(markdown, [(entry.start, entry.end) for _, entry in listed])
     entries = tuple(
-        replace(entry, section=section, text=text[entry.body : entry.end].strip(), urls=found)
-        for (section, entry), found in zip(listed, urls, strict=True)
+        replace(entry, section=section, text=text[entry.body : entry.end].strip(), urls=uses)
+        for (section, entry), uses in zip(listed, urls, strict=True)
     )
-    body = gaps([(found.start, found.end) for found in lists], len(text))
+    body = gaps([(listing.start, listing.end) for listing in lists], len(text))
     prose = markdown.prose()
     numbers = {entry.number: text[slice(*entry.number_span or (0, 0))] for entry in entries}
     # a fence that is never closed may be followed by more code: `x = [7]` there is not a dangling citation

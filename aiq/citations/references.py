@@ -102,9 +102,9 @@ def _after_colon(line: Line) -> _Read:
         return None
     start = line.end - len(line.text[colon.end() + 1 : line.end].lstrip("*_ \t"))
     rest = replace(line, start=start, level=None, _begun={})
-    first = rest.first_form()
-    numbered = first and first.number_span and first.family != "spaced"
-    return _ListReader(first.family).read(rest) if first and numbered else None
+    entry = rest.first_form()
+    numbered = entry and entry.number_span and entry.family != "spaced"
+    return _ListReader(entry.family).read(rest) if entry and numbered else None
 
 
 def _headless(lines: Sequence[Line]) -> Iterator[ReferenceList]:

@@ -69,21 +69,21 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
         verified = apply_edits(verified, round_edits)
         edits = (Edit(0, len(text), verified, round_edits[-1].rule),) if edits else round_edits
         originals = {numbers[p]: origins[p] for p, finding in enumerate(report_audit.entries) if finding.kept}
-    first = rounds[0]
+    initial = rounds[0]
     by_origin = {id(origins[p]): numbers[p] for p, finding in enumerate(report_audit.entries) if finding.kept}
     audit = Audit(
-        valid_citations=_valid_citations(report_audit, origins, numbers, first),
+        valid_citations=_valid_citations(report_audit, origins, numbers, initial),
         removed_citations=tuple(removed),
-        dangling=tuple(sorted(dangling - {finding.entry.number for finding in first.entries})),
+        dangling=tuple(sorted(dangling - {finding.entry.number for finding in initial.entries})),
         unused=tuple(sorted(numbers[position] for position in report_audit.unused if position in numbers)),
         uncited_paragraphs=len(report_audit.uncited_paragraphs),
     )
-    kept_numbers = {p: by_origin[id(finding)] for p, finding in enumerate(first.entries) if id(finding) in by_origin}
-    return Verified(verified, audit, edits, first, kept_numbers)
+    kept_numbers = {p: by_origin[id(finding)] for p, finding in enumerate(initial.entries) if id(finding) in by_origin}
+    return Verified(verified, audit, edits, initial, kept_numbers)
 
 
 def _valid_citations(
-    audit: ReportAudit, origins: Sequence[EntryFinding], numbers: Mapping[int, int], first: ReportAudit
+    audit: ReportAudit, origins: Sequence[EntryFinding], numbers: Mapping[int, int], initial: ReportAudit
 ) -> tuple[ValidCitation, ...]:
     """The entries that stay, and the sources that only links with a number (`[1](url)`) lead to, each once."""
     citations: list[tuple[Finding, Match, int, int]] = []
@@ -91,7 +91,7 @@ def _valid_citations(
         if finding.outcome == "valid" and (match := origin.match or finding.match):
             citations.append((origin, match, numbers[position], origin.entry.number))
     seen = {id(match.source) for _, match, *_ in citations}
-    first_marks = {id(mark.source): mark for mark in reversed(first.marks)}
+    first_marks = {id(mark.source): mark for mark in reversed(initial.marks)}
     for mark in audit.marks:
         origin_mark = first_marks.get(id(mark.source), mark)
         if (url := origin_mark.url) and url.match and id(url.match.source) not in seen:

@@ -83,8 +83,8 @@ def _problem(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None
     match item["type"] if name else "":
         case "extra_forbidden":
             inner = _section(settings, item["loc"][:-1])
-            below = [".".join(map(str, (*item["loc"][:-1], setting))) for setting in _names(inner)]
-            known = [".".join(filter(None, (prefix, setting))) for setting in (*_names(settings), *below)]
+            siblings = [".".join(map(str, (*item["loc"][:-1], setting))) for setting in _names(inner)]
+            known = [".".join(filter(None, (prefix, setting))) for setting in (*_names(settings), *siblings)]
             return f"{name}: there is no such {'setting' if settings else 'field'}{did_you_mean(name, known)}"
         case "missing":
             return f"{name}: must be set"

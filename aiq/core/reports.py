@@ -176,8 +176,8 @@ def citation_status(route: str, audit: Audit | None, has_sources: bool) -> Citat
         return None
     if audit is None or not audit.valid_citations:
         return "unverified" if has_sources else "no_sources"
-    lost = [citation for citation in audit.removed_citations if not citation.reason.startswith("duplicate_of_")]
-    return "partial" if lost or audit.dangling else "verified"
+    invalid = [citation for citation in audit.removed_citations if not citation.reason.startswith("duplicate_of_")]
+    return "partial" if invalid or audit.dangling else "verified"
 
 
 class Report(Record):

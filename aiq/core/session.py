@@ -125,7 +125,7 @@ class Session:
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
     check: Callable[[], None] = lambda: None
-    decide: Callable[[str, str | None], str | None] = lambda place, found: found
+    decide: Callable[[str, str | None], str | None] = lambda path, reason: reason
     replies: list[RawReply] = field(default_factory=list)
     open_calls: dict[object, Callable[[str], object]] = field(default_factory=dict)
     tool_outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
