@@ -114,7 +114,7 @@ def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> d
 
 
 def is_restatement(one: str, other: str) -> bool:
-    """Whether two statements say the same in other words: they share ALIKE of the shorter one's words.
+    """Whether two statements say the same in other words: they share MIN_SHARED_WORDS of the shorter one's words.
 
     The shorter one counts because a model completes what rules leave unchanged ("It grew." becomes "The
     port of Tessmark grew."). Case is ignored; each Chinese character is a word.
