@@ -42,10 +42,10 @@ class FetchPage:
 
     async def run(self, arguments: FetchArguments) -> ToolResult:
         page = await self._web.fetch(arguments.url)
-        text, shown = page.text[: self._max_chars], truncate(page.text, self._max_chars)
+        text, excerpt = page.text[: self._max_chars], truncate(page.text, self._max_chars)
         addresses = dict.fromkeys((page.final_url, arguments.url)) if text.strip() else ()
         return ToolResult(
-            content=document(safe_url(page.final_url), page.title, shown, iso_date(page.published)),
+            content=document(safe_url(page.final_url), page.title, excerpt, iso_date(page.published)),
             sources=tuple(as_source(self.name, url, page.title, text, page.published) for url in addresses),
         )
 

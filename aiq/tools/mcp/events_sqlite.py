@@ -73,12 +73,12 @@ class SqliteEvents:
                 CREATE VIRTUAL TABLE IF NOT EXISTS word USING fts5(text, content='', tokenize='porter unicode61');
                 COMMIT;
             """)
-            given = fields.model_dump_json()
-            self._db.execute("INSERT INTO made SELECT ? WHERE NOT EXISTS (SELECT 1 FROM made)", (given,))
-            if self._all("SELECT fields FROM made", ()) != [(given,)]:
+            schema = fields.model_dump_json()
+            self._db.execute("INSERT INTO made SELECT ? WHERE NOT EXISTS (SELECT 1 FROM made)", (schema,))
+            if self._all("SELECT fields FROM made", ()) != [(schema,)]:
                 raise ConfigError(f"events.db={db} was made with other events.fields; delete it, or name another file")
-            for name, indexed in (("by_date", f"{_column(fields.date)}, seq"), ("by_id", _column("id"))):
-                self._db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON event ({indexed})")
+            for name, index_columns in (("by_date", f"{_column(fields.date)}, seq"), ("by_id", _column("id"))):
+                self._db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON event ({index_columns})")
         except sqlite3.Error as error:
             raise ConfigError(f"events.db={db} cannot be used ({error}); name another file") from None
         self._totals = lru_cache(256)(self._count)  # at a point in time they do not change
@@ -91,23 +91,23 @@ class SqliteEvents:
         columns = ", ".join(map(_column, self.fields.paths))
         with self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            before: int = self._db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
+            last_seq: int = self._db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
             added = 0
             for row in rows:
                 document = dict(row.values)
                 cells = [self._cell(document, name, row.where) for name in self.fields.paths]
-                new = self._db.execute(
+                cursor = self._db.execute(
                     f"INSERT INTO event ({columns}) SELECT {_marks(cells)} "
                     f"WHERE NOT EXISTS (SELECT 1 FROM event WHERE {_column('id')} = ? AND seq <= ?)",
-                    (*cells, cells[0], before),
+                    (*cells, cells[0], last_seq),
                 )
-                if new.rowcount:
+                if cursor.rowcount:
                     added += 1
-                    found = (value_at(document, path) for path in self.fields.text)
-                    text = "\n".join(keyword(value) for value in found if value is not None)
+                    values = (value_at(document, path) for path in self.fields.text)
+                    text = "\n".join(keyword(value) for value in values if value is not None)
                     body = json.dumps(document, ensure_ascii=False)
-                    self._db.execute("INSERT INTO document VALUES (?, ?)", (new.lastrowid, body))
-                    self._db.execute("INSERT INTO word (rowid, text) VALUES (?, ?)", (new.lastrowid, text))
+                    self._db.execute("INSERT INTO document VALUES (?, ?)", (cursor.lastrowid, body))
+                    self._db.execute("INSERT INTO word (rowid, text) VALUES (?, ?)", (cursor.lastrowid, text))
         return added
 
     def _cell(self, document: Document, name: str, where: str) -> Scalar | None:
@@ -138,11 +138,11 @@ class SqliteEvents:
 
     def _analyze(self, query: Query) -> Answer:
         pit: int = self._all("SELECT coalesce(max(seq), 0) FROM event", ())[0][0]
-        if given := query.call.pit_id:
-            if not given.isdecimal():
+        if pit_id := query.call.pit_id:
+            if not pit_id.isdecimal():
                 raise wrong("pit_id is none of this collection; give back pagination.pit_id of a page, or leave it out")
-            pit = min(pit, int(given))
-        conditions = [_condition(one) for one in query.conditions]
+            pit = min(pit, int(pit_id))
+        conditions = [_condition(condition) for condition in query.conditions]
         where = _all_of([*conditions, *_words(query.call.query), ("seq <= ?", (pit,))])
         page, after = self._page(where, query)
         groups = (
@@ -164,11 +164,11 @@ class SqliteEvents:
             if [type(part) for part in query.after] != [str, int]:
                 raise wrong("search_after is none of this collection; give back pagination.search_after of a page")
             where = _all_of([where, (f"({date}, seq) > (?, ?)", query.after)])
-        found = self._all(
+        rows = self._all(
             f"SELECT {date}, seq FROM event WHERE {where[0]} ORDER BY {date}, seq LIMIT {size + 1}", where[1]
         )
-        page = found[:size]
-        return self._documents([seq for _, seq in page]), page[-1] if len(found) > len(page) else None
+        page = rows[:size]
+        return self._documents([seq for _, seq in page]), page[-1] if len(rows) > len(page) else None
 
     def _documents(self, seqs: Sequence[int]) -> list[Document]:
         rows = self._all(f"SELECT seq, body FROM document WHERE seq IN ({_marks(seqs)})", seqs)
@@ -181,7 +181,7 @@ class SqliteEvents:
         tables = [self._table(where, keys[: depth + 1]) for depth in range(len(keys))]
         firsts = self._firsts(where, keys, samples) if samples else {}
 
-        def below(path: Keys) -> tuple[Bucket, ...]:
+        def buckets_below(path: Keys) -> tuple[Bucket, ...]:
             level, innermost = levels[len(path)], len(path) + 1 == len(levels)
             rows = sorted(tables[len(path)].get(path, ()))
             if not level.interval:
@@ -192,34 +192,34 @@ class SqliteEvents:
                     count=events,
                     doc_count=documents,
                     samples=tuple(self._documents(firsts.get((*path, key), ()))) if innermost else (),
-                    buckets=() if innermost else below((*path, key)),
+                    buckets=() if innermost else buckets_below((*path, key)),
                 )
                 for key, events, documents in rows
             )
 
-        return below(())
+        return buckets_below(())
 
     def _table(self, where: Where, keys: Sequence[str]) -> dict[Keys, list[tuple[Scalar, int, int]]]:
         """Key, events and documents of each bucket of the last key, by the keys before it."""
-        found: dict[Keys, list[tuple[Scalar, int, int]]] = {}
-        there, order = " AND ".join(f"{key} IS NOT NULL" for key in keys), ", ".join(keys)
+        table: dict[Keys, list[tuple[Scalar, int, int]]] = {}
+        not_null, columns = " AND ".join(f"{key} IS NOT NULL" for key in keys), ", ".join(keys)
         for *path, key, events, documents in self._all(
-            f"SELECT {order}, COUNT(DISTINCT {_column('id')}), COUNT(*) FROM event "
-            f"WHERE {where[0]} AND {there} GROUP BY {order}",
+            f"SELECT {columns}, COUNT(DISTINCT {_column('id')}), COUNT(*) FROM event "
+            f"WHERE {where[0]} AND {not_null} GROUP BY {columns}",
             where[1],
         ):
-            found.setdefault(tuple(path), []).append((key, events, documents))
-        return found
+            table.setdefault(tuple(path), []).append((key, events, documents))
+        return table
 
     def _firsts(self, where: Where, keys: Sequence[str], count: int) -> dict[Keys, list[int]]:
         """The first documents of each bucket."""
-        found: dict[Keys, list[int]] = {}
-        order = ", ".join(keys)
-        place = f"ROW_NUMBER() OVER (PARTITION BY {order} ORDER BY {_column(self.fields.date)}, seq) AS place"
-        numbered = f"SELECT {order}, seq, {place} FROM event WHERE {where[0]}"
+        firsts: dict[Keys, list[int]] = {}
+        columns = ", ".join(keys)
+        place = f"ROW_NUMBER() OVER (PARTITION BY {columns} ORDER BY {_column(self.fields.date)}, seq) AS place"
+        numbered = f"SELECT {columns}, seq, {place} FROM event WHERE {where[0]}"
         for *path, seq, _ in self._all(f"SELECT * FROM ({numbered}) WHERE place <= {count} ORDER BY place", where[1]):
-            found.setdefault(tuple(path), []).append(seq)
-        return found
+            firsts.setdefault(tuple(path), []).append(seq)
+        return firsts
 
     def _all(self, sql: str, values: Sequence[Scalar]) -> list[Any]:
         with self._lock:
@@ -259,8 +259,8 @@ def _words(query: str) -> Iterator[Where]:
 
 
 def _all_of(conditions: Iterable[Where]) -> Where:
-    given = list(conditions)
-    return " AND ".join(sql for sql, _ in given), tuple(value for _, values in given for value in values)
+    parts = list(conditions)
+    return " AND ".join(sql for sql, _ in parts), tuple(value for _, values in parts for value in values)
 
 
 def _key(level: Level) -> str:
