@@ -81,7 +81,7 @@ class ApiClient:
         except SEND_ERRORS as error:
             raise self.error(ToolErrorKind.HTTP, f"no connection: {error or type(error).__name__}") from None
         if response.status_code != 200:
-            raise self._refused(response)
+            raise self._status_error(response)
         try:
             return answer.model_validate_json(response.content)
         except ValidationError as error:
@@ -91,7 +91,7 @@ class ApiClient:
         """A failure for this reason, without our key."""
         return ToolError(kind, without_key(self.failure.replace("{}", reason), self.key))
 
-    def _refused(self, response: Response) -> ToolError:
+    def _status_error(self, response: Response) -> ToolError:
         status, message = response.status_code, read_error(response.content, self.key)[0]
         out_of_credit = status == 400 and "credit" in message.lower()
         kind = ToolErrorKind.QUOTA if out_of_credit else KINDS.get(status, ToolErrorKind.HTTP)

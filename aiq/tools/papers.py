@@ -86,7 +86,7 @@ class PaperSearch:
         search = self._provider.search(shortened(arguments.query), arguments.years, self._max_results)
         results = await self._service.ask(search)
         papers = [paper for paper in results[: self._max_results] if not self._deny.has(paper.link)]
-        entries = [_listed(number, paper) for number, paper in enumerate(papers, start=1)]
+        entries = [_entry(number, paper) for number, paper in enumerate(papers, start=1)]
         sources = tuple(_source(paper) for paper in papers if paper.link.strip())
         denied = len(results[: self._max_results]) - len(papers)
         return ToolResult(content="\n\n".join(entries) or NOTHING, sources=sources, denied=denied)
@@ -98,7 +98,7 @@ def _source(paper: Paper) -> Source:
     return as_source(PaperSearch.name, paper.link, paper.title, text, published)
 
 
-def _listed(number: int, paper: Paper) -> str:
+def _entry(number: int, paper: Paper) -> str:
     """One entry of the list; lines for what the provider does not know are left out."""
     details = {
         "Publication": escape_tags(one_line(paper.publication)),

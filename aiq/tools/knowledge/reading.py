@@ -17,10 +17,10 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(?P<title>.+?)\s*#*\s*$", re.MULTILINE)
 _NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*|.*\.(?:docx?|pdf|indd|tex))?$", re.IGNORECASE)
 """What programs write as a PDF's title when its author gave none."""
 
-_FULL = 0.7
+_FULL_SHARE = 0.7
 """Share of the page's longest line from which a line counts as full: the next line may continue its sentence."""
 
-_ENDED = re.compile(r"[.!?:;。！？：；][\"'”’)\]]*$")
+_SENTENCE_END = re.compile(r"[.!?:;。！？：；][\"'”’)\]]*$")
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])-$")
 
 
@@ -91,7 +91,7 @@ def unwrapped(text: str) -> str:
     A word split by a hyphen before a lower-case letter is made whole.
     """
     lines = [line.strip() for line in text.splitlines()]
-    full_length = _FULL * max(map(len, lines), default=0)
+    full_length = _FULL_SHARE * max(map(len, lines), default=0)
     joined: list[str] = []
     continues = False
     for line in lines:
@@ -101,5 +101,5 @@ def unwrapped(text: str) -> str:
             joined.append(previous[:-1] + line if is_split else f"{previous} {line}")
         else:
             joined.append(line)
-        continues = len(line) >= full_length and bool(line) and not _ENDED.search(line)
+        continues = len(line) >= full_length and bool(line) and not _SENTENCE_END.search(line)
     return "\n".join(joined).strip()

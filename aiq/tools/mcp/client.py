@@ -78,13 +78,13 @@ class McpServer:
         an effect.
         """
         try:
-            return await self._called(tool, arguments)
+            return await self._call(tool, arguments)
         except AiqError:
             raise
         except Exception as error:
             raise self._failure(named, error) from None
 
-    async def _called(self, tool: str, arguments: dict[str, Any], *, retry: bool = True) -> CallToolResult:
+    async def _call(self, tool: str, arguments: dict[str, Any], *, retry: bool = True) -> CallToolResult:
         try:
             connection = await self._connected()
         except TimeoutError:
@@ -99,7 +99,7 @@ class McpServer:
                 connection.leave(closes=self.settings.url is None)  # over HTTP other calls may go on
             if not (session_lost and retry):
                 raise
-        return await self._called(tool, arguments, retry=False)  # an unknown session has carried out nothing
+        return await self._call(tool, arguments, retry=False)  # an unknown session has carried out nothing
 
     async def close(self) -> None:
         """Close everything that was opened; a server that does not end by itself is killed. Raises nothing."""
@@ -209,7 +209,7 @@ class _Connection:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(seconds):
                     self.client = await opens(stack)
-                    self.tools = await _listed(self.client)
+                    self.tools = await _list_tools(self.client)
                 self._opening.set_result(None)
                 await self._closing.wait()
         except Exception as error:
@@ -218,7 +218,7 @@ class _Connection:
             raise error from None
 
 
-async def _listed(client: Client) -> list[Tool]:
+async def _list_tools(client: Client) -> list[Tool]:
     """The tools of all pages, except those that only run as tasks (protocol of 2025-11-25), which the SDK lacks."""
     page = await client.list_tools()
     tools = [*page.tools]

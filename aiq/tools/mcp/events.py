@@ -193,8 +193,8 @@ def query_of(call: AnalyzeEvents, fields: EventFields) -> Query:
     return Query(
         call=call,
         conditions=(
-            *(_equal(name, value, fields) for name, value in filters.items()),
-            *(_within(name, value, fields) for name, value in ranges.items()),
+            *(_value_condition(name, value, fields) for name, value in filters.items()),
+            *(_range_condition(name, value, fields) for name, value in ranges.items()),
         ),
         group_by=tuple(_level(name, fields) for name in names),
         histogram=_histogram(call.date_histogram, fields),
@@ -275,13 +275,13 @@ def _json(value: Any, name: str, kind: type, example: str) -> Any:
     return value
 
 
-def _known(name: str, names: Sequence[str], arg: str) -> str:
+def _check_field(name: str, names: Sequence[str], arg: str) -> str:
     if name not in names:
         raise wrong(f"{arg}: there is no field {name!r}{did_you_mean(name, names)}; there are: {', '.join(names)}")
     return name
 
 
-def _equal(name: str, value: Any, fields: EventFields) -> Condition:
+def _value_condition(name: str, value: Any, fields: EventFields) -> Condition:
     """A filter by a value or several; a period (`year`: 2024) is a range of the date."""
     values = value if isinstance(value, list) else [value]
     if not values or any(isinstance(item, dict | list) or item is None for item in values):
@@ -289,17 +289,17 @@ def _equal(name: str, value: Any, fields: EventFields) -> Condition:
     if name in fields.dates or (name in _PERIODS and name not in fields.paths):
         spans = tuple(dict(zip(("gte", "lte"), _days(item, f"filters: {name}"), strict=True)) for item in values)
         return Condition(field=name if name in fields.dates else fields.date, spans=spans)
-    _known(name, [*fields.paths, *_PERIODS], "filters")
+    _check_field(name, [*fields.paths, *_PERIODS], "filters")
     if name in fields.numbers:
         return Condition(field=name, values=tuple(_number(item, f"filters: {name}") for item in values))
     return Condition(field=name, values=tuple(map(keyword, values)))
 
 
-def _within(name: str, bounds: Any, fields: EventFields) -> Condition:
+def _range_condition(name: str, bounds: Any, fields: EventFields) -> Condition:
     """A filter by range; a date's bound may be a year, a quarter or a month, which then counts as a whole."""
     if name in _PERIODS and name not in fields.numbers:
         name = fields.date
-    _known(name, [*fields.numbers, *fields.dates], "range_filters")
+    _check_field(name, [*fields.numbers, *fields.dates], "range_filters")
     if not isinstance(bounds, dict) or not bounds or not set(bounds) <= {*_BOUNDS}:
         raise wrong(f'range_filters: {name} needs bounds, some of {", ".join(_BOUNDS)}, as {{"gte": ...}}')
     arg = f"range_filters: {name}"
@@ -331,7 +331,7 @@ def _days(value: Any, arg: str) -> tuple[str, str]:
 def _level(name: str, fields: EventFields) -> Level:
     if name in _INTERVALS and name not in fields.keywords:
         return Level(field=fields.date, interval=name)
-    return Level(field=_known(name, [*fields.keywords, *_INTERVALS], "group_by"))
+    return Level(field=_check_field(name, [*fields.keywords, *_INTERVALS], "group_by"))
 
 
 def _histogram(value: Mapping[str, Any] | str | None, fields: EventFields) -> Level | None:
@@ -345,5 +345,5 @@ def _histogram(value: Mapping[str, Any] | str | None, fields: EventFields) -> Le
     interval = histogram.get("interval", histogram.get("calendar_interval"))
     if interval not in _INTERVALS:
         raise wrong(f"date_histogram: the interval {interval!r} is none of {', '.join(_INTERVALS)}; write {example}")
-    field = _known(str(histogram.get("field", fields.date)), list(fields.dates), "date_histogram")
+    field = _check_field(str(histogram.get("field", fields.date)), list(fields.dates), "date_histogram")
     return Level(field=field, interval=interval)

@@ -128,14 +128,14 @@ def make_server(engine: Engine) -> "Server[Any]":
     async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         try:
             if (tool := handlers.get(params.name)) is None:
-                return _said(f"there is no such tool; there are: {', '.join(handlers)}", is_error=True)
+                return _tool_result(f"there is no such tool; there are: {', '.join(handlers)}", is_error=True)
             result = await tool.run(tool.arguments.model_validate(params.arguments or {}))
         except ValidationError as error:
-            return _said(describe(error), is_error=True)
+            return _tool_result(describe(error), is_error=True)
         except AiqError as error:
-            return _said(str(error), is_error=True)
+            return _tool_result(str(error), is_error=True)
         data = result.model_dump(mode="json", exclude_defaults=True)
-        return _said(json.dumps(data, ensure_ascii=False), structured_content=data)
+        return _tool_result(json.dumps(data, ensure_ascii=False), structured_content=data)
 
     return Server(
         "aiq-events",
@@ -146,7 +146,7 @@ def make_server(engine: Engine) -> "Server[Any]":
     )
 
 
-def _said(text: str, **options: Any) -> CallToolResult:
+def _tool_result(text: str, **options: Any) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], **options)
 
 

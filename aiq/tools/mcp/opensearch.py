@@ -101,9 +101,9 @@ class OpenSearchEvents:
         if query.after is not None:
             body["search_after"] = list(query.after)
         if query.group_by:
-            body["aggs"]["group_by"] = self._counted(query.group_by, query, order, query.call.samples_per_bucket)
+            body["aggs"]["group_by"] = self._aggregation(query.group_by, query, order, query.call.samples_per_bucket)
         if query.histogram:
-            body["aggs"]["date_histogram"] = self._counted((query.histogram,), query, order, 0)
+            body["aggs"]["date_histogram"] = self._aggregation((query.histogram,), query, order, 0)
         response = await self._search(f"{self._base}/_search", body)
         pit, page = response.pit_id or pit, response.hits[: query.call.page_size]
         after = page[-1].sort if len(response.hits) > len(page) else None
@@ -115,8 +115,8 @@ class OpenSearchEvents:
             [shown(hit.source, self.fields) for hit in page],
             after,
             None if after is None else pit,
-            self._read(response.aggregations.get("group_by"), query.group_by),
-            self._read(response.aggregations.get("date_histogram"), [query.histogram] if query.histogram else []),
+            self._buckets(response.aggregations.get("group_by"), query.group_by),
+            self._buckets(response.aggregations.get("date_histogram"), [query.histogram] if query.histogram else []),
         )
 
     async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
@@ -164,12 +164,12 @@ class OpenSearchEvents:
     def _distinct(self) -> dict[str, Any]:
         return {"cardinality": {"field": self._path("id"), "precision_threshold": _MOST_EXACT}}
 
-    def _counted(self, levels: Sequence[Level], query: Query, order: Sequence[Any], samples: int) -> dict[str, Any]:
+    def _aggregation(self, levels: Sequence[Level], query: Query, order: Sequence[Any], samples: int) -> dict[str, Any]:
         """The aggregation of the first level, with those of the others nested in it."""
         level, *inner = levels
         nested: dict[str, Any] = {_IDS: self._distinct()}
         if inner:
-            nested["below"] = self._counted(inner, query, order, samples)
+            nested["below"] = self._aggregation(inner, query, order, samples)
         elif samples:
             nested["samples"] = {"top_hits": {"size": samples, "sort": order}}
         if level.interval:
@@ -179,7 +179,7 @@ class OpenSearchEvents:
         ranking = {"size": top, "order": [{_IDS: "desc"}, {"_key": "asc"}]}
         return {"terms": {"field": self._path(level.field), **ranking}, "aggs": nested}
 
-    def _read(self, aggregation: Mapping[str, Any] | None, levels: Sequence[Level]) -> list[Bucket]:
+    def _buckets(self, aggregation: Mapping[str, Any] | None, levels: Sequence[Level]) -> list[Bucket]:
         if aggregation is None:
             return []
         return [
@@ -191,7 +191,7 @@ class OpenSearchEvents:
                     shown(hit["_source"], self.fields)
                     for hit in bucket.get("samples", {}).get("hits", {}).get("hits", ())
                 ),
-                buckets=tuple(self._read(bucket.get("below"), levels[1:])),
+                buckets=tuple(self._buckets(bucket.get("below"), levels[1:])),
             )
             for bucket in aggregation["buckets"]
         ]

@@ -47,12 +47,12 @@ class Reading:
         if given.is_error:
             reason = one_line(" ".join(_texts(given))) or "it failed and does not say why"
             raise ToolError(ToolErrorKind.FAILED, f"{self._tool}: {truncate(reason, self._max_chars)}")
-        text = self._shown(given)
+        text = self._content_text(given)
         head = text[: self._max_chars]
         sources = self._sources.values() if head == text else [s for s in self._sources.values() if s.address in head]
         return ToolResult(content=truncate(text, self._max_chars), sources=tuple(sources), denied=self._denied)
 
-    def _shown(self, result: CallToolResult) -> str:
+    def _content_text(self, result: CallToolResult) -> str:
         """The content's blocks, and the structured content if their texts do not say all of it."""
         structured, texts = result.structured_content, _texts(result)
         if any(_json(text) == structured for text in texts):  # as the protocol asks for
@@ -62,7 +62,7 @@ class Reading:
         repeated = self._denied > 0  # by the texts, which should say what structured content does
         blocks = [block for block in result.content if not (repeated and isinstance(block, TextContent))]
         parts = [text for block in blocks if (text := self._block(block))]
-        if data is not None and (repeated or not _says("\n".join(texts), data)):
+        if data is not None and (repeated or not _contains("\n".join(texts), data)):
             parts.append(escape_tags(json.dumps(data, ensure_ascii=False)))
         return "\n\n".join(parts)
 
@@ -167,15 +167,15 @@ def _json(text: str) -> Any:
         return None
 
 
-def _says(text: str, data: Any) -> bool:
+def _contains(text: str, data: Any) -> bool:
     """Whether a text has every string and number of the data, as it is or as JSON spells it."""
-    return all(any(form in text for form in forms) for forms in _spelled(data))
+    return all(any(form in text for form in forms) for forms in _spellings(data))
 
 
-def _spelled(data: Any) -> Iterator[tuple[str, ...]]:
+def _spellings(data: Any) -> Iterator[tuple[str, ...]]:
     if isinstance(data, dict | list):
         for value in data.values() if isinstance(data, dict) else data:
-            yield from _spelled(value)
+            yield from _spellings(value)
     elif isinstance(data, str):
         yield data, json.dumps(data, ensure_ascii=False)[1:-1], json.dumps(data)[1:-1]
     elif isinstance(data, int | float) and not isinstance(data, bool):

@@ -59,7 +59,7 @@ async def open_servers(settings: RunSettings, recorder: Recorder) -> AsyncIterat
         recorder.describe({_RECORDED: tools})
         tools = recorder.about.get(_RECORDED, tools) if recorder.writes else tools  # as a replay will read it
         deny = DenyList(settings.web.deny)
-        yield {s.setting: [McpTool(s, tool, deny) for tool in _selected(s, tools[s.name])] for s in servers}
+        yield {s.setting: [McpTool(s, tool, deny) for tool in _select(s, tools[s.name])] for s in servers}
     finally:
         await asyncio.gather(*(server.close() for server in servers))
 
@@ -70,7 +70,7 @@ def _listed(tool: Any) -> ListedTool:
     return ListedTool(name=tool.name, description=description.strip(), parameters=parameters)
 
 
-def _selected(server: McpServer, listing: Iterable[Any]) -> list[ListedTool]:
+def _select(server: McpServer, listing: Iterable[Any]) -> list[ListedTool]:
     """The tools of a server that its settings select. Raises ConfigError for one that it does not have."""
     tools = {tool.name: tool for tool in map(ListedTool.model_validate, listing)}
     names = list(tools) if server.settings.tools is None else server.settings.tools
