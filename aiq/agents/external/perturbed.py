@@ -56,14 +56,14 @@ class PerturbedReports(Reports):
         if not base or name not in ("none", INDEPENDENT, *PERTURBATIONS) or not severity.isdecimal():
             raise AgentError(f"sample {sample} names no perturbation; use dataset=drb_perturbed with this agent")
         reports = self._others(int(severity)) if name == INDEPENDENT else self
-        given = text = reports.article(base, question)
+        original = text = reports.article(base, question)
         if name in PERTURBATIONS:
-            text = perturbed(name, given, int(severity) / 100, Random(derive(self._seed, base, name)))
-            if text == given:
+            text = perturbed(name, original, int(severity) / 100, Random(derive(self._seed, base, name)))
+            if text == original:
                 raise AgentError(f"sample {sample}: the report has nothing that the perturbation {name} could change")
         audit = None
         if self._sources:
-            await _retrieve(given, session)
+            await _retrieve(original, session)
             audit = verify(text, session.sources.known(), session.citations).audit
         session.events.emit(ReportWritten(text=text, raw_text=text, route=ROUTE))
         return Report(text=text, raw_text=text, route=ROUTE, audit=audit)

@@ -60,12 +60,12 @@ class SessionTool(BaseTool):
 
     async def ainvoke(self, input: Any, config: Any = None, **_: Any) -> ToolMessage:  # noqa: A002  LangChain's name
         """Answer a ToolCall."""
-        shared: dict[str, Any] = {"name": self.name, "tool_call_id": input["id"]}
+        fields: dict[str, Any] = {"name": self.name, "tool_call_id": input["id"]}
         try:
             result = await current().call_tool(self.name, input["args"], input["id"])
         except ToolError as error:
-            return ToolMessage(f"Error: {error}", status="error", **shared)
-        return ToolMessage(result.content, **shared)
+            return ToolMessage(f"Error: {error}", status="error", **fields)
+        return ToolMessage(result.content, **fields)
 
 
 class _Shown(NamedTuple):
@@ -98,11 +98,11 @@ def _definition(tool: _Shown) -> dict[str, Any]:
 async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[Tool], **options: Any) -> AIMessage:
     """The next message of the role's model, which is offered these tools; see `ask_with_repair`."""
     model = current().models.chat(role)
-    offered = model.bind_tools([*map(_definition, _shown(tools))], **options) if tools else model
-    seen = [*map(fill_blank, messages)]
+    bound_model = model.bind_tools([*map(_definition, _shown(tools))], **options) if tools else model
+    visible = [*map(fill_blank, messages)]
 
-    async def ask(*added: AnyMessage) -> AIMessage:
-        return normalise_reply(await offered.ainvoke([*seen, *added]))
+    async def ask(*extra: AnyMessage) -> AIMessage:
+        return normalise_reply(await bound_model.ainvoke([*visible, *extra]))
 
     return await ask_with_repair(ask, bool(tools))
 
@@ -115,16 +115,16 @@ async def ask_with_repair(ask: Callable[..., Awaitable[AIMessage]], offers_tools
     """
     reply = await ask()
     if reply.tool_calls and not offers_tools and is_announcement(str(reply.text)):
-        called = ", ".join(call["name"] for call in reply.tool_calls)
-        current().events.emit(Recovery(what="tool_call_without_tools", detail=called))
+        names = ", ".join(call["name"] for call in reply.tool_calls)
+        current().events.emit(Recovery(what="tool_call_without_tools", detail=names))
         reply = await ask(HumanMessage(NO_TOOLS))
     elif not reply.tool_calls and is_tool_call(str(reply.text)):
         current().events.emit(Recovery(what="tool_call_as_text", detail=str(reply.text)[:200]))
         reply = await ask(reply, HumanMessage(CALL_REPAIR))
     if offers_tools or not reply.tool_calls:
         return reply
-    said = {"content": ""} if is_announcement(str(reply.text)) else {}
-    return reply.model_copy(update={**said, "tool_calls": []})
+    content = {"content": ""} if is_announcement(str(reply.text)) else {}
+    return reply.model_copy(update={**content, "tool_calls": []})
 
 
 def fill_blank(message: AnyMessage) -> AnyMessage:
@@ -156,13 +156,13 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
     A session tool logs itself under the call's id. Any other, such as those for files, is logged here and is the
     parent of what runs inside it; a dispatch is logged by the events of its subagent.
     """
-    call, own = request.tool_call, isinstance(request.tool, SessionTool)
-    if own and is_repeat(request):
+    call, is_session_tool = request.tool_call, isinstance(request.tool, SessionTool)
+    if is_session_tool and is_repeat(request):
         return refuse_call(call, ToolErrorKind.REPEATED, REPEATED)
-    logs = not own and call["name"] != TASK
+    logs = not is_session_tool and call["name"] != TASK
     if logs:
         _called(call)
-    with nested_call(*position(request), None if own else call["id"]):
+    with nested_call(*position(request), None if is_session_tool else call["id"]):
         result = await execute(request)
     if logs:
         answer = answer_of(result)
@@ -180,8 +180,8 @@ def is_repeat(request: ToolCallRequest) -> bool:
     if current().tools.get(call["name"]).data_source is None:
         return False
     failed = {m.tool_call_id for m in messages if isinstance(m, ToolMessage) and m.status == "error"}
-    before = (made for made in _earlier(request, messages) if made["id"] not in failed)
-    return any(_plain(made) == _plain(call) for made in before)
+    earlier = (old for old in _earlier(request, messages) if old["id"] not in failed)
+    return any(_plain(old) == _plain(call) for old in earlier)
 
 
 def _plain(call: ToolCall) -> tuple[str, dict[str, Any]]:
@@ -206,8 +206,8 @@ def _called(call: ToolCall) -> None:
 
 
 def _returned(call: ToolCall, text: str, error: ToolErrorKind | None) -> None:
-    what = {"call_id": call["id"] or "", "tool": call["name"], "content": text}
-    current().events.emit(ToolReturned(**what, success=error is None, error=error))
+    fields = {"call_id": call["id"] or "", "tool": call["name"], "content": text}
+    current().events.emit(ToolReturned(**fields, success=error is None, error=error))
 
 
 def answer_of(result: ToolAnswer) -> ToolMessage:
@@ -241,8 +241,8 @@ def messages_of(state: Any) -> list[AnyMessage]:
 
 def since_question(messages: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
     """The messages after the last question."""
-    asked = max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
-    return messages[asked + 1 :]
+    last = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
+    return messages[last + 1 :]
 
 
 def steps_left() -> int:
@@ -261,17 +261,17 @@ def normalise_reply(reply: AIMessage) -> AIMessage:
     LangChain sets unparsable calls aside, and a graph would take the reply for a final answer. Without arguments the
     session refuses them with a message that the model can act on. Of two calls with one id only one would be counted.
     """
-    if isinstance(reply.content, str) and (said := without_thoughts(reply.content)) != reply.content:
-        reply = reply.model_copy(update={"content": said})
+    if isinstance(reply.content, str) and (content := without_thoughts(reply.content)) != reply.content:
+        reply = reply.model_copy(update={"content": content})
     calls = list(reply.tool_calls)
-    for broken in reply.invalid_tool_calls:
-        detail = f"{broken['name']}: arguments are no JSON object: {(broken['args'] or '')[:200]}"
+    for invalid in reply.invalid_tool_calls:
+        detail = f"{invalid['name']}: arguments are no JSON object: {(invalid['args'] or '')[:200]}"
         current().events.emit(Recovery(what="malformed_tool_arguments", detail=detail))
-        calls.append(tool_call(name=broken["name"] or "unknown", args={}, id=broken["id"]))
+        calls.append(tool_call(name=invalid["name"] or "unknown", args={}, id=invalid["id"]))
     ids = [call["id"] for call in calls]
-    for place, call in enumerate(calls):
-        if not call["id"] or call["id"] in ids[:place]:
-            calls[place] = {**call, "id": f"{call['id'] or 'call'}-{place}"}
+    for i, call in enumerate(calls):
+        if not call["id"] or call["id"] in ids[:i]:
+            calls[i] = {**call, "id": f"{call['id'] or 'call'}-{i}"}
     if calls == reply.tool_calls:
         return reply
     return reply.model_copy(update={"tool_calls": calls, "invalid_tool_calls": []})

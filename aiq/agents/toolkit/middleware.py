@@ -124,9 +124,9 @@ class ToolResultPruning(Middleware):
     whole: Collection[str] = ()
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        most, last = self.settings.max_chars, self.settings.keep_last
-        seen = shortened(request.messages, "pruning", last, most, 0, {}, self.whole)
-        return await handler(request.override(messages=seen))
+        max_chars, keep_last = self.settings.max_chars, self.settings.keep_last
+        messages = shortened(request.messages, "pruning", keep_last, max_chars, 0, {}, self.whole)
+        return await handler(request.override(messages=messages))
 
 
 class SubagentStatus(Middleware):
@@ -136,7 +136,7 @@ class SubagentStatus(Middleware):
         call = request.tool_call
         if call["name"] != TASK:
             return await handler(request)
-        name, task = (str(call["args"].get(part, "")) for part in ("subagent_type", "description"))
+        name, task = (str(call["args"].get(key, "")) for key in ("subagent_type", "description"))
         result = await as_agent(name, task, handler(request), lambda result: str(answer_of(result).text))
         answer, (turn, index) = answer_of(result), position(request)
         update: dict[str, Any] = {} if isinstance(result, ToolMessage) else dict(result.update or {})
@@ -171,8 +171,8 @@ def without_tools(request: Request, names: Collection[str], anchor: str) -> Requ
 
 def _renamed(reply: AIMessage, valid: Collection[str]) -> AIMessage:
     reply = normalise_reply(reply)
-    renamed = [{**call, "name": sanitized(call["name"], valid)} for call in reply.tool_calls]
-    for call, new in zip(reply.tool_calls, renamed, strict=True):
-        if call != new:
-            current().events.emit(Recovery(what="tool_name", detail=f"{call['name']} -> {new['name']}"))
-    return reply.model_copy(update={"tool_calls": renamed})
+    calls = [{**call, "name": sanitized(call["name"], valid)} for call in reply.tool_calls]
+    for call, repaired in zip(reply.tool_calls, calls, strict=True):
+        if call != repaired:
+            current().events.emit(Recovery(what="tool_name", detail=f"{call['name']} -> {repaired['name']}"))
+    return reply.model_copy(update={"tool_calls": calls})
