@@ -31,11 +31,11 @@ class Classification(BaseModel):
         uncertain messages are research.
         """
         intent, depth = values.get("intent"), values.get("research_depth")
-        named_depth = _named(depth, "shallow", "deep") or _named(intent, "shallow", "deep")
+        named_depth = _only_match(depth, "shallow", "deep") or _only_match(intent, "shallow", "deep")
         fallback = "research" if named_depth else intent
         return {
             **values,
-            "intent": "research" if named_depth == "deep" else _named(intent, "meta", "research") or fallback,
+            "intent": "research" if named_depth == "deep" else _only_match(intent, "meta", "research") or fallback,
             "research_depth": named_depth,
             "depth_reasoning": values.get("depth_reasoning") or "",
         }
@@ -52,7 +52,7 @@ class Classification(BaseModel):
         return IntentResult(intent="meta" if is_meta else "research")
 
 
-def _named(value: object, *names: str) -> str | None:
+def _only_match(value: object, *names: str) -> str | None:
     """The one of these names that a model's value contains; None if it contains none or several."""
     words = re.findall(r"[a-z]+", str(value).lower())
     matches = [name for name in names if name in words]

@@ -44,7 +44,7 @@ PLAN_FILE = "/shared/plan.json"
 MAX_SECTIONS = 8
 """The limit that the planner's prompt states."""
 
-_BEFORE = "sources_before"
+_SOURCES_BEFORE = "sources_before"
 """Metadata key of a reply that dispatches researchers: how many sources the registry held at that time."""
 
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
@@ -74,13 +74,13 @@ class Rounds(Middleware):
         if 0 < len(rounds) <= self.settings.max_loops and (is_dispatch or not reply.tool_calls):
             self._report(len(rounds), rounds[-1], [*replies, reply])
         if is_dispatch:
-            reply.response_metadata[_BEFORE] = len(current().sources.all())
+            reply.response_metadata[_SOURCES_BEFORE] = len(current().sources.all())
         return response
 
     def _report(self, number: int, dispatch: AIMessage, replies: Sequence[AIMessage]) -> None:
         """Emit the event of the round that ends with the last of the replies."""
         calls = researcher_calls(dispatch)[: self.settings.max_researcher_calls]
-        new_sources = current().sources.all()[dispatch.response_metadata[_BEFORE] :]
+        new_sources = current().sources.all()[dispatch.response_metadata[_SOURCES_BEFORE] :]
         current().events.emit(
             Round(
                 number=number,
@@ -126,7 +126,7 @@ def is_task(call: Any, agent: str) -> bool:
 
 def queries_in(task: str) -> list[str]:
     """The list below a `Queries:` line; without one, the task's first line."""
-    return _listed_below(task, "queries") or task.strip().splitlines()[:1]
+    return _items_below(task, "queries") or task.strip().splitlines()[:1]
 
 
 def gaps_in(replies: Sequence[AIMessage]) -> tuple[str, ...]:
@@ -135,11 +135,11 @@ def gaps_in(replies: Sequence[AIMessage]) -> tuple[str, ...]:
     for reply in replies:
         if reply.tool_calls:  # otherwise it is the report, whose own `Gaps:` do not count
             for text in (*(str(call["args"].get("thought", "")) for call in reply.tool_calls), str(reply.text)):
-                gaps += _listed_below(text, "gaps")
+                gaps += _items_below(text, "gaps")
     return tuple(filter(text_or_none, dict.fromkeys(gaps)))
 
 
-def _listed_below(text: str, heading: str) -> list[str]:
+def _items_below(text: str, heading: str) -> list[str]:
     """Items of the list below the first `heading:` line; other text on that line is an item too."""
     lines = iter(text.splitlines())
     for line in lines:
@@ -246,10 +246,10 @@ class PlanReview(Middleware):
         inline_plan = read_object(str(answer.text), ResearchPlan)
         draft = inline_plan or read_plan(files)
         if draft is None:
-            _note([], [], ["no plan with sections and queries could be read"], "unreadable")
+            _emit_plan([], [], ["no plan with sections and queries could be read"], "unreadable")
             return result
         plan, repairs, faults = repair_plan(draft, self.settings.min_queries, self.settings.max_queries)
-        _note(plan.queries, repairs, faults, "repaired" if repairs else "as planned")
+        _emit_plan(plan.queries, repairs, faults, "repaired" if repairs else "as planned")
         text = json.dumps(plan.model_dump(), ensure_ascii=False, indent=2)
         if repairs or inline_plan is None:
             answer = answer.model_copy(update={"content": text})
@@ -262,7 +262,7 @@ def read_plan(files: Mapping[str, Any]) -> ResearchPlan | None:
     return read_object(files.get(PLAN_FILE, {}).get("content", ""), ResearchPlan)
 
 
-def _note(queries: Sequence[PlannedQuery], repairs: Sequence[str], faults: Sequence[str], cause: str) -> None:
+def _emit_plan(queries: Sequence[PlannedQuery], repairs: Sequence[str], faults: Sequence[str], cause: str) -> None:
     """Emit the plan as a decision, and repairs and faults as a recovery."""
     emit = current().events.emit
     if repairs or faults:

@@ -160,10 +160,10 @@ def renumbered(text: ReportText, share: float, random: Random) -> Iterator[Edit]
     for place, draw, _ in text.drawn(share, random, lambda place: _NUMBER.findall(_MARKS.sub("", text[place]))):
         for match in _NUMBER.finditer(text.report.text, *place):
             if not any(first <= match.start() < last for first, last in marks):
-                yield *match.span(), _changed(match.group(), draw)
+                yield *match.span(), _change_number(match.group(), draw)
 
 
-def _changed(number: str, draw: int) -> str:
+def _change_number(number: str, draw: int) -> str:
     value = int(number.replace(",", ""))
     if value in _YEARS and "," not in number:
         return str(value + (3 + draw % 15) * (1 if draw & 16 else -1))

@@ -95,7 +95,7 @@ def compacted(messages: Sequence[AnyMessage], settings: CompactionSettings) -> l
     if not settings.enabled:
         return list(messages)
     extract_chars, max_chars = settings.extract_chars, settings.max_chars
-    return shortened(messages, "compaction", settings.keep_last, extract_chars, max_chars, _asked(messages))
+    return shortened(messages, "compaction", settings.keep_last, extract_chars, max_chars, _queries(messages))
 
 
 def shortened(
@@ -112,7 +112,7 @@ def shortened(
     Oldest first, until all together are down to `enough` characters. `asked`: what to look for, by call id.
     Results of the tools in `whole` stay as they are.
     """
-    result, shortened = list(messages), 0
+    result, count = list(messages), 0
     ids = {call["id"] for reply in replies_in(result) for call in reply.tool_calls if call["name"] in whole}
     results = {
         number: message
@@ -127,14 +127,14 @@ def shortened(
         if short != old.text:
             result[number] = old.model_copy(update={"content": short})
             size -= len(old.text) - len(short)
-            shortened += 1
-    if shortened:
+            count += 1
+    if count:
         sizes = {"characters_before": total, "characters_after": size}
-        current().events.emit(Decision(name=name, value=shortened, cause="old tool results", detail=sizes))
+        current().events.emit(Decision(name=name, value=count, cause="old tool results", detail=sizes))
     return result
 
 
-def _asked(messages: Sequence[AnyMessage]) -> dict[str, str]:
+def _queries(messages: Sequence[AnyMessage]) -> dict[str, str]:
     """What each tool call asked for, in words: its arguments and the question before it, by call id."""
     queries, question = {}, ""
     for message in messages:

@@ -68,7 +68,7 @@ class SessionTool(BaseTool):
         return ToolMessage(result.content, **fields)
 
 
-class _Shown(NamedTuple):
+class _ToolView(NamedTuple):
     """What models and LangChain see of a tool: a cache key, since all derived from it is the same for a whole run."""
 
     name: str
@@ -76,21 +76,21 @@ class _Shown(NamedTuple):
     parameters: type[BaseModel]
 
 
-def _shown(tools: Sequence[Tool]) -> tuple[_Shown, ...]:
-    return tuple(_Shown(tool.name, tool.description, tool.parameters) for tool in tools)
+def _views(tools: Sequence[Tool]) -> tuple[_ToolView, ...]:
+    return tuple(_ToolView(tool.name, tool.description, tool.parameters) for tool in tools)
 
 
 def as_langchain(tool: Tool) -> SessionTool:
-    return _as_langchain(*_shown([tool]))
+    return _as_langchain(*_views([tool]))
 
 
 @lru_cache(_MOST_TOOLS)
-def _as_langchain(tool: _Shown) -> SessionTool:
+def _as_langchain(tool: _ToolView) -> SessionTool:
     return SessionTool(name=tool.name, description=tool.description, args_schema=tool.parameters.model_json_schema())
 
 
 @lru_cache(_MOST_TOOLS)
-def _definition(tool: _Shown) -> dict[str, Any]:
+def _definition(tool: _ToolView) -> dict[str, Any]:
     """The tool in the format of chat completions."""
     return convert_to_openai_tool(_as_langchain(tool))
 
@@ -98,7 +98,7 @@ def _definition(tool: _Shown) -> dict[str, Any]:
 async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[Tool], **options: Any) -> AIMessage:
     """The next message of the role's model, which is offered these tools; see `ask_with_repair`."""
     model = current().models.chat(role)
-    bound_model = model.bind_tools([*map(_definition, _shown(tools))], **options) if tools else model
+    bound_model = model.bind_tools([*map(_definition, _views(tools))], **options) if tools else model
     visible = [*map(fill_blank, messages)]
 
     async def ask(*extra: AnyMessage) -> AIMessage:
@@ -137,11 +137,11 @@ def fill_blank(message: AnyMessage) -> AnyMessage:
 
 def tool_node(tools: Sequence[Tool], most: int) -> ToolNode:
     """A node for hand-built graphs that answers the calls of the last reply, those beyond `most` with a refusal."""
-    return _tool_node(_shown(tools), most)
+    return _tool_node(_views(tools), most)
 
 
 @lru_cache(_MOST_TOOLS)
-def _tool_node(tools: tuple[_Shown, ...], most: int) -> ToolNode:
+def _tool_node(tools: tuple[_ToolView, ...], most: int) -> ToolNode:
     async def within_budget(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
         if calls_before(request) < most:
             return await call_in_session(request, execute)
@@ -161,13 +161,13 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
         return refuse_call(call, ToolErrorKind.REPEATED, REPEATED)
     logs = not is_session_tool and call["name"] != TASK
     if logs:
-        _called(call)
+        _log_call(call)
     with nested_call(*position(request), None if is_session_tool else call["id"]):
         result = await execute(request)
     if logs:
         answer = answer_of(result)
         kind = ToolErrorKind.UNKNOWN_TOOL if request.tool is None else ToolErrorKind.FAILED
-        _returned(call, str(answer.text), kind if answer.status == "error" else None)
+        _log_result(call, str(answer.text), kind if answer.status == "error" else None)
     return result
 
 
@@ -180,11 +180,11 @@ def is_repeat(request: ToolCallRequest) -> bool:
     if current().tools.get(call["name"]).data_source is None:
         return False
     failed = {m.tool_call_id for m in messages if isinstance(m, ToolMessage) and m.status == "error"}
-    earlier = (old for old in _earlier(request, messages) if old["id"] not in failed)
-    return any(_plain(old) == _plain(call) for old in earlier)
+    earlier = (old for old in _earlier_calls(request, messages) if old["id"] not in failed)
+    return any(_normalised(old) == _normalised(call) for old in earlier)
 
 
-def _plain(call: ToolCall) -> tuple[str, dict[str, Any]]:
+def _normalised(call: ToolCall) -> tuple[str, dict[str, Any]]:
     words = {name: value for name, value in call["args"].items() if isinstance(value, str) and "://" not in value}
     return call["name"], call["args"] | {name: " ".join(value.casefold().split()) for name, value in words.items()}
 
@@ -196,16 +196,16 @@ def over_budget(call: ToolCall, reason: str) -> ToolMessage:
 def refuse_call(call: ToolCall, kind: ToolErrorKind, reason: str) -> ToolMessage:
     """The answer to a call that is not executed, logged like one that was."""
     text = f"Error: {reason}"
-    _called(call)
-    _returned(call, text, kind)
+    _log_call(call)
+    _log_result(call, text, kind)
     return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error")
 
 
-def _called(call: ToolCall) -> None:
+def _log_call(call: ToolCall) -> None:
     current().events.emit(ToolCalled(call_id=call["id"] or "", tool=call["name"], arguments=call["args"]))
 
 
-def _returned(call: ToolCall, text: str, error: ToolErrorKind | None) -> None:
+def _log_result(call: ToolCall, text: str, error: ToolErrorKind | None) -> None:
     fields = {"call_id": call["id"] or "", "tool": call["name"], "content": text}
     current().events.emit(ToolReturned(**fields, success=error is None, error=error))
 
@@ -224,11 +224,11 @@ def position(request: ToolCallRequest) -> tuple[int, int]:
 
 def calls_before(request: ToolCallRequest, tools: Collection[str] | None = None) -> int:
     """How many calls (of these tools) precede this one in the conversation, made or refused."""
-    earlier = _earlier(request, messages_of(request.state))
+    earlier = _earlier_calls(request, messages_of(request.state))
     return sum(tools is None or call["name"] in tools for call in earlier)
 
 
-def _earlier(request: ToolCallRequest, messages: Sequence[AnyMessage]) -> list[ToolCall]:
+def _earlier_calls(request: ToolCallRequest, messages: Sequence[AnyMessage]) -> list[ToolCall]:
     """The calls in these messages that precede this one, which is in the last reply."""
     *earlier, last = (reply.tool_calls for reply in replies_in(messages))
     return [*chain(*earlier), *last[: position(request)[1]]]

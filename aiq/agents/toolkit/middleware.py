@@ -73,7 +73,7 @@ class ToolNameSanitization(Middleware):
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         replies, valid = replies_in((await handler(request)).result), tool_names(request)
-        return ModelResponse(result=[_renamed(reply, valid) for reply in replies])
+        return ModelResponse(result=[_repair_names(reply, valid) for reply in replies])
 
 
 @dataclass(eq=False)
@@ -169,7 +169,7 @@ def without_tools(request: Request, names: Collection[str], anchor: str) -> Requ
     return request.override(tools=tools, messages=[*request.messages, HumanMessage(anchor)])
 
 
-def _renamed(reply: AIMessage, valid: Collection[str]) -> AIMessage:
+def _repair_names(reply: AIMessage, valid: Collection[str]) -> AIMessage:
     reply = normalise_reply(reply)
     calls = [{**call, "name": sanitized(call["name"], valid)} for call in reply.tool_calls]
     for call, repaired in zip(reply.tool_calls, calls, strict=True):

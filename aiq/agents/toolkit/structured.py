@@ -42,13 +42,13 @@ REPAIR_CHARACTERS = 4000
 """How much of an unreadable answer the repair call shows."""
 
 
-def _first_stated(fields: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _first_non_null(fields: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """An object of these fields; a repeated one takes its first value that is not null."""
     stated = [(name, value) for name, value in fields if value is not None]
     return dict(fields) | dict(reversed(stated))
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_first_stated)
+_DECODER = json.JSONDecoder(object_pairs_hook=_first_non_null)
 
 
 @dataclass(frozen=True)
