@@ -29,12 +29,12 @@ def run(args: Namespace) -> int:
     from aiq.experiment.compose import settings
 
     findings = asyncio.run(_examined(settings(*args.overrides)))
-    typed = [setting for finding in findings for setting in finding.settings]
-    works = all(finding.level != "fails" for finding in findings)
-    print("\nA run with these settings can work." if works else "\nA run with these settings cannot work.")
-    if typed:
-        print("Settings to use:\n" + "\n".join(f"  {setting}" for setting in typed))
-    return 0 if works else 1
+    suggestions = [setting for finding in findings for setting in finding.settings]
+    can_work = all(finding.level != "fails" for finding in findings)
+    print("\nA run with these settings can work." if can_work else "\nA run with these settings cannot work.")
+    if suggestions:
+        print("Settings to use:\n" + "\n".join(f"  {setting}" for setting in suggestions))
+    return 0 if can_work else 1
 
 
 async def _examined(settings: "RunSettings") -> "list[Finding]":
