@@ -61,7 +61,7 @@ def run(args: Namespace) -> int:
 
     audits = [audited(case, passages=args.json is not None or args.html is not None) for case in cases]
     if args.json is not None:
-        write_text(args.json, json.dumps(_plain(audits, several=several), ensure_ascii=False, indent=2) + "\n")
+        write_text(args.json, json.dumps(_as_data(audits, several=several), ensure_ascii=False, indent=2) + "\n")
     if args.repaired is not None:
         write_text(args.repaired, audits[0].verified.text)
     if args.html is not None:
@@ -75,7 +75,7 @@ def run(args: Namespace) -> int:
     return 0 if all(audit.record.clean for audit in audits) else 1
 
 
-def _plain(audits: Sequence["AuditedReport"], *, several: bool) -> dict[str, Any]:
+def _as_data(audits: Sequence["AuditedReport"], *, several: bool) -> dict[str, Any]:
     """One audit as plain data, or several under `reports` with their overall metrics."""
     from aiq.citations.files import total
 
@@ -104,19 +104,19 @@ def _cases(args: Namespace) -> list["AuditCase"]:
         if getattr(args, option) and not run and args.sources is None:
             raise UserError(f"--{option} says which sources count, but there are none; name them with --sources FILE")
     if run:
-        return _chosen(_of_run(path, args), args)
+        return _select(_cases_of_run(path, args), args)
     several = path.name.endswith((".jsonl", ".jsonl.gz"))
     if several and (path.parent / "manifest.json").is_file():
         raise UserError(f"{path} belongs to a run; name its folder, {path.parent}")
     if not several and args.sample is not None:
         raise UserError(f"--sample chooses from a run or a file of reports; {args.report} is a single report")
     if several:
-        return _chosen(_of_file(path, args), args)
+        return _select(_cases_of_file(path, args), args)
     sources = read_sources(args.sources, by_report=False).get(None, ()) if args.sources else None
     return [AuditCase(read_report(args.report), sources, _settings(args), title=path.name)]
 
 
-def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
+def _cases_of_file(path: Path, args: Namespace) -> list["AuditCase"]:
     """Every report of a file. Raises UserError for a source that names no report, or one that is not in the file."""
     from aiq.citations.files import AuditCase, read_reports, read_sources
 
@@ -132,7 +132,7 @@ def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
     return [AuditCase(row.article, by_report[row.id], settings, row.id, title=row.prompt) for row in rows]
 
 
-def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
+def _cases_of_run(path: Path, args: Namespace) -> list["AuditCase"]:
     """The report of every answered (sample, epoch), in order, as the agent wrote it, with the settings of the run.
 
     Raises UserError if there is none.
@@ -158,7 +158,7 @@ def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
     return sorted(cases, key=lambda case: (natural(case.sample_id or ""), case.epoch or 0))
 
 
-def _chosen(cases: list["AuditCase"], args: Namespace) -> list["AuditCase"]:
+def _select(cases: list["AuditCase"], args: Namespace) -> list["AuditCase"]:
     """The report that --sample and --epoch name, or all."""
     if args.sample is None:
         return cases

@@ -55,17 +55,17 @@ def _files(folder: Path) -> "dict[Account, Path]":
 
 
 @contextmanager
-def _opened(folder: Path, *, writes: bool = False) -> "Iterator[dict[Account, Store]]":
+def _open_stores(folder: Path, *, writes: bool = False) -> "Iterator[dict[Account, Store]]":
     """The files of a recording, opened. Raises UserError if there are none."""
     from aiq.cassettes.store import Store
 
     if not (files := _files(folder)):
-        raise _absent(folder)
+        raise _no_recording(folder)
     with ExitStack() as stack:
         yield {account: stack.enter_context(Store(path, writes=writes)) for account, path in files.items()}
 
 
-def _absent(folder: Path) -> UserError:
+def _no_recording(folder: Path) -> UserError:
     return UserError(f"{folder}: nothing is recorded there; name a folder that has agent.sqlite or judge.sqlite")
 
 
@@ -73,7 +73,7 @@ def _recordings(folder: Path) -> list[Path]:
     """The recordings in the given folder: itself or below it. Raises UserError if there are none."""
     folders = {path.parent for path in folder.glob("**/*.sqlite") if path in _files(path.parent).values()}
     if not folders:
-        raise _absent(folder)
+        raise _no_recording(folder)
     return sorted(folders)
 
 
@@ -82,7 +82,7 @@ def _list(args: Namespace) -> int:
 
     for folder in _recordings(args.dir):
         rows: list[tuple[object, ...]] = []
-        with _opened(folder) as stores:
+        with _open_stores(folder) as stores:
             for account, store in stores.items():
                 about = store.about
                 details = [*about.get("overrides", ["of no run"])]
@@ -99,13 +99,13 @@ def _list(args: Namespace) -> int:
 
 def _verify(args: Namespace) -> int:
     folders = [folder for path in args.dirs for folder in _recordings(path)]
-    exchanges, findings = map(sum, zip(*map(_verified, folders), strict=True))
+    exchanges, findings = map(sum, zip(*map(_verify_recording, folders), strict=True))
     scope = f"{plural(len(folders), 'recording')} with {plural(exchanges, 'exchange')}"
     print(f"{scope}: {plural(findings, 'finding') if findings else 'nothing wrong'}")
     return 1 if findings else 0
 
 
-def _verified(folder: Path) -> tuple[int, int]:
+def _verify_recording(folder: Path) -> tuple[int, int]:
     """Print what is wrong with a recording; returns the number of readable exchanges and of findings."""
     from aiq.cassettes.store import Store
     from aiq.site.tables import show
@@ -117,7 +117,7 @@ def _verified(folder: Path) -> tuple[int, int]:
                 stores[account] = stack.enter_context(Store(path, writes=False))
             except UserError as error:
                 findings.append(str(error))
-        findings += _wrong(stores)
+        findings += _findings_in(stores)
         for store in stores.values():
             with suppress(UserError):  # reported already
                 exchanges += store.rows("SELECT count(*) FROM exchanges")[0][0]
@@ -125,7 +125,7 @@ def _verified(folder: Path) -> tuple[int, int]:
     return exchanges, len(findings)
 
 
-def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
+def _findings_in(stores: "Mapping[Account, Store]") -> Iterator[str]:
     """The findings, one line each. The recorded run is composed from the present `conf/` to compare with."""
     from aiq.cassettes.redact import Redactor, secret_values
     from aiq.cassettes.verify import findings
@@ -147,10 +147,10 @@ def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
 
 def _forget(args: Namespace) -> int:
     forgotten: dict[str, list[str]] = {}
-    with _opened(args.dir, writes=True) as stores:
+    with _open_stores(args.dir, writes=True) as stores:
         for store in stores.values():
-            forgotten[str(store.path)] = _of_samples(store, args.samples)
-        if absent := set(args.samples) - {_sample(name) for names in forgotten.values() for name in names}:
+            forgotten[str(store.path)] = _cassettes_of(store, args.samples)
+        if absent := set(args.samples) - {_sample_of(name) for names in forgotten.values() for name in names}:
             raise UserError(f"{args.dir} has no cassette of sample {', '.join(sorted(absent))}; see aiq cassettes list")
         for store in stores.values():
             store.forget(forgotten[str(store.path)])
@@ -159,13 +159,13 @@ def _forget(args: Namespace) -> int:
     return 0
 
 
-def _sample(cassette: str) -> str:
+def _sample_of(cassette: str) -> str:
     return cassette.rpartition("/")[0] or cassette
 
 
-def _of_samples(store: "Store", samples: Collection[str]) -> list[str]:
+def _cassettes_of(store: "Store", samples: Collection[str]) -> list[str]:
     """The cassettes of these samples; one that belongs to no sample (`shared`) goes by its own name."""
-    return [name for name in store.names() if _sample(name) in samples]
+    return [name for name in store.names() if _sample_of(name) in samples]
 
 
 def _export(args: Namespace) -> int:
@@ -173,9 +173,9 @@ def _export(args: Namespace) -> int:
 
     form: vcr.Form = "json" if args.json else "yaml"
     cassettes, exchanges, omitted = 0, 0, Counter[str]()
-    with _opened(args.dir) as stores:
+    with _open_stores(args.dir) as stores:
         for account, store in stores.items():
-            for name in store.names() if args.sample is None else _of_samples(store, {args.sample}):
+            for name in store.names() if args.sample is None else _cassettes_of(store, {args.sample}):
                 text, number, left_out = vcr.to_vcr(store.exchanges(name), form)
                 file = args.out / account / vcr.file_name(name, form)
                 try:

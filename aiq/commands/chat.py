@@ -37,12 +37,12 @@ from aiq.site.chat import LeftError, Terminal, show_progress, show_thread, show_
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Used if no experiment is chosen: AI-Q on the closed world, at the world's time."""
 
-_OF_RUNS = (
+_RUN_SETTINGS = (
     *("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "output_dir"),
     *("runner", "cassette", "telemetry"),
 )
-_IDLE = {
-    **dict.fromkeys(_OF_RUNS, "a conversation is not a run: it has no samples, judges or folder"),
+_UNUSED_SETTINGS = {
+    **dict.fromkeys(_RUN_SETTINGS, "a conversation is not a run: it has no samples, judges or folder"),
     "resume": "to continue a conversation use --thread NAME (and a checkpointer that keeps it)",
     "thread": "to name a conversation use --thread NAME",
     "user": "in `aiq chat` the user is whoever types",
@@ -63,7 +63,7 @@ def run(args: Namespace) -> int:
 
     if args.thread is not None and not args.thread.strip():
         raise ConfigError("--thread: a conversation's name cannot be blank; leave it out for a new one")
-    settings = settings_from(live_config(args.overrides, _DEFAULTS, _IDLE)[1])
+    settings = settings_from(live_config(args.overrides, _DEFAULTS, _UNUSED_SETTINGS)[1])
     kept = settings.checkpointer.kind != "memory"
     logging.getLogger("langgraph").setLevel(logging.ERROR)  # it warns about what other agents keep in a thread
     if args.list:
@@ -87,12 +87,12 @@ def run(args: Namespace) -> int:
 async def _list(settings: RunSettings) -> None:
     from aiq.experiment.resources import open_checkpointer
 
-    threads = _conversing(settings.agent.make("agent")[0], Question(text="")).threads
+    threads = _as_resumable(settings.agent.make("agent")[0], Question(text="")).threads
     async with open_checkpointer(settings.checkpointer) as checkpointer:
         show_threads(await threads.all(checkpointer) if threads else ())
 
 
-def _conversing(agent: Agent, blank: Question) -> Resumable:
+def _as_resumable(agent: Agent, blank: Question) -> Resumable:
     """The agent, wrapped to keep conversations if it does not do so by itself."""
     from aiq.agents.toolkit.conversation import ConversationMemory
 
@@ -105,7 +105,7 @@ async def _converse(settings: RunSettings, thread: str) -> None:
 
     blank = blank_question(settings.knowledge, thread)
     agent, _ = settings.agent.make("agent")
-    resumable = _conversing(agent, blank)
+    resumable = _as_resumable(agent, blank)
     terminal, spend = Terminal(), UsageLedger()
 
     def session(turn: int) -> Session:

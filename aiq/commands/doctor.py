@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.experiment.compose import settings
 
-    findings = asyncio.run(_examined(settings(*args.overrides)))
+    findings = asyncio.run(_examine(settings(*args.overrides)))
     suggestions = [setting for finding in findings for setting in finding.settings]
     can_work = all(finding.level != "fails" for finding in findings)
     print("\nA run with these settings can work." if can_work else "\nA run with these settings cannot work.")
@@ -37,7 +37,7 @@ def run(args: Namespace) -> int:
     return 0 if can_work else 1
 
 
-async def _examined(settings: "RunSettings") -> "list[Finding]":
+async def _examine(settings: "RunSettings") -> "list[Finding]":
     """All findings, each shown as it comes, even without a terminal."""
     from rich.table import Table
     from rich.text import Text

@@ -58,12 +58,12 @@ def _add(args: Namespace, settings: "RunSettings") -> int:
     if knowledge.summarizer == "model":
         counts += f", {asyncio.run(_summarise(collection, settings))}"
     print(f"collection {collection.name}: {counts}; it holds {_documents(collection)}")
-    for line in _not_found(collection, added, args.files):
+    for line in _warnings(collection, added, args.files):
         print(printable(line))
     return 0
 
 
-def _not_found(collection: "Collection", added: Mapping[str, bool], files: Sequence[str]) -> Iterator[str]:
+def _warnings(collection: "Collection", added: Mapping[str, bool], files: Sequence[str]) -> Iterator[str]:
     """Notes on what no search will find: pages without text in newly read documents, and files of other kinds."""
     from aiq.tools.knowledge.reading import SUFFIXES
     from aiq.tools.knowledge.store import left_out
