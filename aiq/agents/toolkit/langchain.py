@@ -141,11 +141,11 @@ def tool_node(tools: Sequence[Tool], most: int) -> ToolNode:
 
 
 @lru_cache(_MOST_TOOLS)
-def _tool_node(tools: tuple[_ToolView, ...], most: int) -> ToolNode:
+def _tool_node(tools: tuple[_ToolView, ...], limit: int) -> ToolNode:
     async def within_budget(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
-        if calls_before(request) < most:
+        if calls_before(request) < limit:
             return await call_in_session(request, execute)
-        return over_budget(request.tool_call, f"at most {most} tool calls are allowed; this one was not made")
+        return over_budget(request.tool_call, f"at most {limit} tool calls are allowed; this one was not made")
 
     return ToolNode([*map(_as_langchain, tools)], awrap_tool_call=within_budget)
 

@@ -61,8 +61,8 @@ class CallRepair(Middleware):
     """Asks once more after a reply that is a call that nobody runs; otherwise an agent would end there, or never."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        async def ask(*added: AnyMessage) -> AIMessage:
-            response = await handler(request.override(messages=[*request.messages, *added]))
+        async def ask(*extra: AnyMessage) -> AIMessage:
+            response = await handler(request.override(messages=[*request.messages, *extra]))
             return replies_in(response.result)[-1]
 
         return ModelResponse(result=[await ask_with_repair(ask, bool(request.tools))])
@@ -100,12 +100,12 @@ class ToolBudget(Middleware):
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         replies = replies_in(request.messages)
-        hidden: Collection[str] = ()
+        names: Collection[str] = ()
         if len(replies) >= 2 * self.most + 8:
-            hidden = tool_names(request)
+            names = tool_names(request)
         elif sum(call["name"] in self.budgeted for reply in replies for call in reply.tool_calls) >= self.most:
-            hidden = self.budgeted
-        return await handler(without_tools(request, hidden, BUDGET_ANCHOR) if hidden else request)
+            names = self.budgeted
+        return await handler(without_tools(request, names, BUDGET_ANCHOR) if names else request)
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         if request.tool_call["name"] not in self.budgeted or calls_before(request, self.budgeted) < self.most:

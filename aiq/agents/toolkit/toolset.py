@@ -14,8 +14,8 @@ from aiq.core.tools import Tool, Toolbox
 
 def sources_of(question: Question, configured: Sequence[str] | None) -> list[str] | None:
     """The data sources of a question: its own list, else the configured one; None means all."""
-    chosen = configured if question.data_sources is None else question.data_sources
-    return None if chosen is None else list(chosen)
+    sources = configured if question.data_sources is None else question.data_sources
+    return None if sources is None else list(sources)
 
 
 def documents_of(question: Question, data_sources: Sequence[str] | None) -> list[Document] | None:
