@@ -53,7 +53,7 @@ async def open_servers(settings: RunSettings, recorder: Recorder) -> AsyncIterat
                 return recorded[server.name]
             if recorder.replays:
                 raise UserError(f"{server.setting}: the recording has no such server; record it with cassette=auto")
-            return [_listed(tool).model_dump(mode="json") for tool in await server.tools()]
+            return [_listed_tool(tool).model_dump(mode="json") for tool in await server.tools()]
 
         tools = dict(zip((s.name for s in servers), await gather_bounded(servers, fetch, len(servers)), strict=True))
         recorder.describe({_RECORDED: tools})
@@ -64,7 +64,7 @@ async def open_servers(settings: RunSettings, recorder: Recorder) -> AsyncIterat
         await asyncio.gather(*(server.close() for server in servers))
 
 
-def _listed(tool: Any) -> ListedTool:
+def _listed_tool(tool: Any) -> ListedTool:
     description = tool.description or tool.title or tool.name
     parameters = {"type": "object", "properties": {}, **tool.input_schema}
     return ListedTool(name=tool.name, description=description.strip(), parameters=parameters)
