@@ -38,8 +38,8 @@ RecordT = TypeVar("RecordT", bound=Record)
 def new_run_id() -> str:
     """A name that sorts by time, to the millisecond, and is unique to this process: `20261101-090000-123a1b`."""
     now = datetime.now(UTC)
-    own = derive(now.isoformat(), os.getpid()) & 0xFFF
-    return f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03}{own:03x}"
+    suffix = derive(now.isoformat(), os.getpid()) & 0xFFF
+    return f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03}{suffix:03x}"
 
 
 @dataclass(frozen=True, order=True)
@@ -60,10 +60,10 @@ class Writer:
     @classmethod
     def read(cls, suffix: str) -> "Writer | None":
         """The writer whose files' names have this suffix; None if it is not a writer's."""
-        if (found := _WRITER.fullmatch(suffix)) is None:
+        if (match := _WRITER.fullmatch(suffix)) is None:
             return None
-        turn, number, of = (int(part or 0) for part in found.groups())
-        return cls(turn, Shard(number, of) if of else _ALONE)
+        turn, number, count = (int(part or 0) for part in match.groups())
+        return cls(turn, Shard(number, count) if count else _ALONE)
 
 
 class Folder:
@@ -85,15 +85,15 @@ class Folder:
 
         Raises UserError if another process holds it, or works on the run divided into other shards.
         """
-        own = Writer(shard=shard or _ALONE)
-        if (lock := _taken(self.path / _LOCK.format(own), seconds=_ENDING_SECONDS if shard else 1)) is None:
-            what = f"shard {shard} of {self.path}" if shard else str(self.path)
-            raise UserError(f"{what} is in use: its run is still running; wait for it or stop it first")
-        for writer in _at_work(self.path):
-            if writer.shard.of != own.shard.of:
+        writer = Writer(shard=shard or _ALONE)
+        if (lock := _taken(self.path / _LOCK.format(writer), seconds=_ENDING_SECONDS if shard else 1)) is None:
+            name = f"shard {shard} of {self.path}" if shard else str(self.path)
+            raise UserError(f"{name} is in use: its run is still running; wait for it or stop it first")
+        for holder in _at_work(self.path):
+            if holder.shard.of != writer.shard.of:
                 lock.__exit__(None, None, None)
-                other = f"shard {writer.shard} of it" if writer.shard.of > 1 else "its run"
-                raise UserError(f"{self.path} is in use: {other} is still running; wait for it or stop it first")
+                holder_name = f"shard {holder.shard} of it" if holder.shard.of > 1 else "its run"
+                raise UserError(f"{self.path} is in use: {holder_name} is still running; wait for it or stop it first")
         return lock
 
 
@@ -119,13 +119,13 @@ class RunFolder(Folder):
         return [path for writer, path in sorted(self._writers(name).items()) if whose(writer)]
 
     def _writers(self, name: str) -> dict[Writer, Path]:
-        found = ((Writer.read(path.stem.removeprefix(name)), path) for path in self.path.glob(f"{name}*.jsonl"))
-        return {writer: path for writer, path in found if writer is not None}
+        pairs = ((Writer.read(path.stem.removeprefix(name)), path) for path in self.path.glob(f"{name}*.jsonl"))
+        return {writer: path for writer, path in pairs if writer is not None}
 
     def for_shard(self, shard: Shard | None) -> "RunFolder":
         """The folder with this shard (or the whole run) as its next writer; call with its lock held."""
-        shard, written = shard or _ALONE, self._writers("samples")
-        last = max(written) if written else Writer(shard=shard)
+        shard, writers = shard or _ALONE, self._writers("samples")
+        last = max(writers) if writers else Writer(shard=shard)
         return RunFolder(self.path, Writer(last.turn + (last.shard.of != shard.of), shard))
 
     @property
@@ -141,8 +141,8 @@ class RunFolder(Folder):
     @property
     def results(self) -> Path:
         """The folder of all experiments."""
-        above = self.path.absolute().parent
-        return above.parent.parent if (above / SWEEP_FILE).is_file() else above.parent
+        parent = self.path.absolute().parent
+        return parent.parent.parent if (parent / SWEEP_FILE).is_file() else parent.parent
 
     def shared_lock(self) -> AbstractContextManager[Any]:
         """A lock that one shard holds at a time, for the files that all shards rewrite; waits for it."""
@@ -189,8 +189,8 @@ def _held(file: Path) -> bool:
     try:
         import fcntl
 
-        with file.open("rb") as opened:
-            fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with file.open("rb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except (ImportError, OSError):
@@ -231,13 +231,13 @@ def write_atomic(path: Path, text: str) -> None:
 
     Raises RunAborted if it cannot be written.
     """
-    new = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with new.open("w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        new.replace(path)
+        temporary.replace(path)
     except OSError as error:
         raise unwritable(path, error) from None
 
@@ -248,24 +248,24 @@ def find_run(name: str, results: str = "results") -> RunFolder:
     A point of a sweep is a run (`SWEEP_ID/3`), a sweep is not. Raises UserError if there is no such run.
     """
     if name == LATEST:
-        if (last := next(latest_first(results), None)) is None:
+        if (latest := next(latest_first(results), None)) is None:
             raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
-        return RunFolder(last)
+        return RunFolder(latest)
     paths = paths_of(name, results)
     if (found := next((path for path in paths if (path / MANIFEST).is_file()), None)) is not None:
         return RunFolder(found)
     if (sweep := next((path for path in paths if (path / SWEEP_FILE).is_file()), None)) is not None:
         raise UserError(f"{sweep} is a sweep of several runs; name one of its points, e.g. {sweep / '0'}")
-    if re.fullmatch(r"\w[\w.-]*", name) and (last := next(latest_first(results, name), None)) is not None:
-        return RunFolder(last)
-    there = f"and there is no run or experiment of that name in {results}/"
-    raise UserError(f"{name} is not a run folder (one with a manifest.json), {there}")
+    if re.fullmatch(r"\w[\w.-]*", name) and (latest := next(latest_first(results, name), None)) is not None:
+        return RunFolder(latest)
+    detail = f"and there is no run or experiment of that name in {results}/"
+    raise UserError(f"{name} is not a run folder (one with a manifest.json), {detail}")
 
 
 def paths_of(name: str, results: str) -> list[Path]:
     """Where a run or sweep of this name may be."""
-    below = [] if Path(name).is_absolute() or ".." in name else sorted(Path(results).glob(f"*/{name}"))
-    return [Path(name), Path(results) / name, *below]
+    matches = [] if Path(name).is_absolute() or ".." in name else sorted(Path(results).glob(f"*/{name}"))
+    return [Path(name), Path(results) / name, *matches]
 
 
 def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]:
@@ -274,23 +274,23 @@ def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]
     A name is one that `find_run` takes, a sweep (its points, by number), any folder (all runs below it), or a pattern
     of paths, as they are or below `results`. Raises UserError for a name that matches no run.
     """
-    found: dict[Path, RunFolder] = {}
+    runs: dict[Path, RunFolder] = {}
     for name in names or [results]:
-        matching = _matching(name, results)
-        folders = [folder for place in matching for folder in _below(place)] if matching else [find_run(name, results)]
+        matches = _matching(name, results)
+        folders = [folder for place in matches for folder in _below(place)] if matches else [find_run(name, results)]
         if not folders:
             raise UserError(f"there are no runs in {name}; name a run, a folder of runs or a pattern such as 'NAME/*'")
-        found |= {folder.path.resolve(): folder for folder in folders if folder.path.resolve() not in found}
-    return list(found.values())
+        runs |= {folder.path.resolve(): folder for folder in folders if folder.path.resolve() not in runs}
+    return list(runs.values())
 
 
 def _matching(name: str, results: str) -> list[Path]:
     """The folders that match a path or pattern (absolute ones too), as it is or else below `results`."""
     pattern = name if glob.has_magic(name) else glob.escape(name)
-    for tried in (pattern, f"{glob.escape(results)}/{pattern if '/' in name else f'*/{pattern}'}"):
-        found = glob.glob(tried)  # noqa: PTH207
-        if places := [Path(path) for path in found if Path(path).is_dir()]:
-            return sorted(places, key=_by_name)
+    for candidate in (pattern, f"{glob.escape(results)}/{pattern if '/' in name else f'*/{pattern}'}"):
+        names = glob.glob(candidate)  # noqa: PTH207
+        if folders := [Path(path) for path in names if Path(path).is_dir()]:
+            return sorted(folders, key=_by_name)
     return []
 
 

@@ -28,10 +28,10 @@ class FollowedRun:
 
     def poll(self) -> tuple[list[SampleKey], list[SampleKey]]:
         """Since the last look: the keys that are now done, and those that were attempted again."""
-        again: list[SampleKey] = []
+        retried: list[SampleKey] = []
         touched: dict[SampleKey, None] = {}
         for row in self._new("samples", SampleRow):
-            again += [row.key] if row.key in self.state.attempts else []
+            retried += [row.key] if row.key in self.state.attempts else []
             self.state.add_attempt(row)
             touched[row.key] = None
         for score in self._new("scores", ScoreRow):  # after the attempts, which are written before their scores
@@ -39,7 +39,7 @@ class FollowedRun:
             touched[score.key] = None
         finished = [key for key in touched if key not in self._finished and self._ended(key)]
         self._finished.update(finished)
-        return finished, again
+        return finished, retried
 
     def _ended(self, key: SampleKey) -> bool:
         """Whether each judge has finished with the key, successfully or not."""
@@ -49,7 +49,7 @@ class FollowedRun:
 
     def _new(self, name: str, row: type[RowT]) -> Iterator[RowT]:
         for path in self._folder.journals(name):
-            found = read_lines(path, lambda line: (row.model_validate_json(line), len(line)), self._read.get(path, 0))
-            for (parsed, size), start in found:
+            results = read_lines(path, lambda line: (row.model_validate_json(line), len(line)), self._read.get(path, 0))
+            for (parsed, size), start in results:
                 self._read[path] = start + size
                 yield parsed

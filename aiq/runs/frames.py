@@ -102,10 +102,10 @@ class RunFrames:
     def _frame(self, name: str, rows: Iterable[Row]) -> "DataFrame":
         from pandas import DataFrame
 
-        found = list(rows)
+        records = list(rows)
         axes = {f"axis.{axis}": None for manifest in self.manifests for axis in manifest.axes}
-        tags = sorted({column for row in found for column in row if column.startswith("tag.")})
-        frame = DataFrame(found, columns=[*COLUMNS[name], *axes, *tags])
+        tags = sorted({column for row in records for column in row if column.startswith("tag.")})
+        frame = DataFrame(records, columns=[*COLUMNS[name], *axes, *tags])
         return frame.astype(dict.fromkeys(_MAY_LACK & set(COLUMNS[name]), float))
 
     def _runs(self) -> Iterator[Row]:
@@ -131,7 +131,7 @@ class RunFrames:
     def _metrics(self) -> Iterator[Row]:
         for manifest, summary in zip(self.manifests, self.summaries, strict=True):
             judges = {metric.name: (judge.name, metric) for judge in manifest.judges for metric in judge.metrics}
-            for tag, value, name, found in _estimates(summary):
+            for tag, value, name, estimate in _estimates(summary):
                 judge, metric = judges.get(name, (name.partition(".")[0], None))
                 least, greatest = summary.ranges.get(name, (metric and metric.low, metric and metric.high))
                 row: dict[str, Any] = {
@@ -140,16 +140,16 @@ class RunFrames:
                     "judge": judge,
                     "tag": tag,
                     "tag_value": value,
-                    **found.model_dump(include={"mean", "n", "estimator"}),
+                    **estimate.model_dump(include={"mean", "n", "estimator"}),
                     "least": least,
                     "greatest": greatest,
                     "higher_is_better": metric and metric.higher_is_better,
                 }
-                row["ci_low"], row["ci_high"] = found.ci95 or (None, None)
+                row["ci_low"], row["ci_high"] = estimate.ci95 or (None, None)
                 if tag is None and "left_out" in summary.model_fields_set:  # older summaries do not say
-                    lack = summary.left_out.get(name, _ALL_JUDGED)
-                    row |= lack.model_dump(exclude={"bounds"})
-                    row["bound_low"], row["bound_high"] = lack.bounds or (None, None)
+                    left_out = summary.left_out.get(name, _ALL_JUDGED)
+                    row |= left_out.model_dump(exclude={"bounds"})
+                    row["bound_low"], row["bound_high"] = left_out.bounds or (None, None)
                 yield row
 
     def _samples(self) -> Iterator[Row]:
@@ -166,7 +166,7 @@ class RunFrames:
     def _scores(self) -> Iterator[Row]:
         for folder, manifest in zip(self.folders, self.manifests, strict=True):
             scores = read_scores(folder, read_samples(folder, SampleRow.compact))
-            for score in (score for found in scores.values() for score in found):
+            for score in (score for rows in scores.values() for score in rows):
                 yield _place(manifest) | _score(score)
 
 
@@ -185,7 +185,7 @@ class FinishedRun:
 
     def __repr__(self) -> str:
         statuses = ", ".join(f"{count} {status}" for status, count in self.summary.statuses.items())
-        metrics = ", ".join(f"{name} {found.mean:.3f}" for name, found in self.summary.metrics.items())
+        metrics = ", ".join(f"{name} {estimate.mean:.3f}" for name, estimate in self.summary.metrics.items())
         return f"<{self.folder}: {statuses}; {metrics or 'nothing scored'}>"
 
 
@@ -212,11 +212,11 @@ def _estimates(summary: Summary) -> Iterator[tuple[str | None, str | None, str, 
             yield from ((tag, value, *pair) for pair in metrics.items())
 
 
-def _spent(used: Usage) -> dict[str, Any]:
-    tokens = (used.input_tokens, used.output_tokens, used.total_tokens)
-    return dict(zip(_SPENT, (used.calls, *tokens, used.cost_usd, used.unreported_calls), strict=True))
+def _spent(usage: Usage) -> dict[str, Any]:
+    tokens = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
+    return dict(zip(_SPENT, (usage.calls, *tokens, usage.cost_usd, usage.unreported_calls), strict=True))
 
 
 def _score(row: ScoreRow) -> dict[str, Any]:
-    shown = {name: getattr(row, name) for name in COLUMNS["scores"] if name in ScoreRow.model_fields}
-    return {**shown, "value": row.number, "error": row.error and row.error.message}
+    fields = {name: getattr(row, name) for name in COLUMNS["scores"] if name in ScoreRow.model_fields}
+    return {**fields, "value": row.number, "error": row.error and row.error.message}

@@ -149,7 +149,7 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
     """The summary of a run from its manifest and its rows (in `state`). `run_seconds`: wall time over all starts."""
     figures = _Figures(state)
     rule = state.spec.failures.agent_failures
-    other: FailureRule = "exclude" if rule == "worst" else "worst"
+    alternative: FailureRule = "exclude" if rule == "worst" else "worst"
     declared = state.spec.metrics
     metrics = figures.metrics(figures.places, rule)
     statuses = state.statuses()
@@ -169,12 +169,12 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         metrics=metrics,
         ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
         unavailable={name: figures.reason(name) for name in declared if name not in metrics},
-        left_out={name: found for name in metrics if (found := figures.left_out(name, rule)) is not None},
+        left_out={name: left_out for name in metrics if (left_out := figures.left_out(name, rule)) is not None},
         agent_failures=FailurePolicy(
             policy=rule,
             failed=sum(n * attempt.failed for attempt, n in state.attempts.groups()),
-            alternative=other,
-            metrics=figures.metrics(figures.places, other),
+            alternative=alternative,
+            metrics=figures.metrics(figures.places, alternative),
         ),
         failures=causes(figures.errors),
         denied=sum(n * attempt.denied for attempt, n in state.attempts.groups()),
@@ -214,7 +214,7 @@ class _Figures:
                 if value in values or len(values) <= MOST_SLICES:
                     values.setdefault(value, array("L")).append(place)
         self._found = {name: _Found(self.scores(name)) for name in state.spec.metrics}
-        self._failed = any(found.statuses["agent_failed"] for found in self._found.values())
+        self._failed = any(scores.statuses["agent_failed"] for scores in self._found.values())
         self._whole: dict[FailureRule, Mapping[str, Estimate]] = {}
 
     def scores(self, metric: str) -> Iterator[tuple[int, ScoreState | None]]:
@@ -239,12 +239,12 @@ class _Figures:
             for name, metric in self._state.spec.metrics.items()
             if self._applies(name)
         }
-        return {name: found for name, found in estimates.items() if found is not None}
+        return {name: value for name, value in estimates.items() if value is not None}
 
     def _clusters(self, name: str, places: Iterable[int], rule: FailureRule | None = None) -> Iterator[Pairs]:
         """A metric's scores that count, one sample in memory at a time, since keys are ordered by sample."""
-        for _, found in groupby(self._state.counted_scores(name, places, rule), itemgetter(0)):
-            yield [parts for _, parts in found]
+        for _, group in groupby(self._state.counted_scores(name, places, rule), itemgetter(0)):
+            yield [parts for _, parts in group]
 
     def _applies(self, metric: str) -> bool:
         """Whether any report of the run could have this metric; if not, a failure's worst value means nothing."""
@@ -264,34 +264,34 @@ class _Figures:
         metric, statuses = self._state.spec.metrics[name], self._found[name].statuses
         keys = [self._state.spec.keys[place] for place in self._found[name].unscored]
         unjudged = [key for key in keys if self._state.attempts[key].status != "cancelled"]
-        failed, missing = statuses["agent_failed"], statuses["not_applicable"]
-        if not (failed or unjudged or missing):
+        failed, not_applicable = statuses["agent_failed"], statuses["not_applicable"]
+        if not (failed or unjudged or not_applicable):
             return None
-        found = LeftOut(failed=failed, unjudged=len(unjudged), not_applicable=missing)
+        counts = LeftOut(failed=failed, unjudged=len(unjudged), not_applicable=not_applicable)
         if not unjudged or metric.estimator == "ratio" or metric.low is None or metric.high is None:
-            return found
+            return counts
         scores = self._state.by_sample(name, rule=rule)
-        ends = []
+        bounds = []
         for value in (metric.low, metric.high):
             filled = {sample: list(epochs) for sample, epochs in scores.items()}
             for key in unjudged:
                 filled.setdefault(key.sample_id, []).append((value, 1.0))
-            ends.append(fmean(fmean(score for score, _ in epochs) for epochs in filled.values()))
-        return found.model_copy(update={"bounds": (ends[0], ends[1])})
+            bounds.append(fmean(fmean(score for score, _ in epochs) for epochs in filled.values()))
+        return counts.model_copy(update={"bounds": (bounds[0], bounds[1])})
 
     def noise(self) -> dict[str, RunNoise]:
         """How much repeated judgements of one report differ, for metrics that were judged more than once."""
-        found = {}
+        by_metric = {}
         for name, scores in self._found.items():
             if (noise := pooled(scores.noise)) is not None:
-                found[name] = noise.with_variance(self._variance(name))
-        return found
+                by_metric[name] = noise.with_variance(self._variance(name))
+        return by_metric
 
     def _variance(self, name: str) -> float | None:
         """The variance of the metric's mean, from all causes; None for ratios, and for fewer than two samples."""
         values = [fmean(value for value, _ in cluster) for cluster in self._clusters(name, self.places)]
-        mean_of = self._state.spec.metrics[name].estimator == "mean"
-        return variance(values) / len(values) if mean_of and len(values) > 1 else None
+        is_mean = self._state.spec.metrics[name].estimator == "mean"
+        return variance(values) / len(values) if is_mean and len(values) > 1 else None
 
     def slices(self, rule: FailureRule) -> dict[str, dict[str, Mapping[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with only one value gives no slices."""
@@ -348,13 +348,13 @@ def causes(messages: Iterable[str]) -> dict[str, int]:
     """
     groups = grouped((_PARTICULAR.sub("#", message), message) for message in messages)
     frequent = sorted(groups.values(), key=len, reverse=True)[:MOST_FAILURES]
-    return {found[0]: len(found) for found in frequent}
+    return {group[0]: len(group) for group in frequent}
 
 
 def by_sample(scores: Mapping[str, Pairs]) -> dict[str, float]:
     """A metric over all epochs of each sample, from `RunState.by_sample`, unless the sample's denominators sum to 0."""
     sums = {sample: [sum(part) for part in zip(*epochs, strict=True)] for sample, epochs in scores.items()}
-    return {sample: over / under for sample, (over, under) in sums.items() if under}
+    return {sample: numerator / denominator for sample, (numerator, denominator) in sums.items() if denominator}
 
 
 def estimate(metric: Metric, clusters: Iterable[Pairs], method: Method = "score") -> Estimate | None:
