@@ -74,8 +74,8 @@ def choose_questions(world: World, count: int) -> list[Asked]:
         while len(questions) < share * count // sum(shares.values()):  # rounded so that the shares add up
             number = next(tries)
             make, region = makers[number % len(makers)], regions[number // len(makers) % len(regions)]
-            if asked := make(world, region, world.draw("question", sort, number)):
-                questions.setdefault(asked.key, asked)
+            if question := make(world, region, world.draw("question", sort, number)):
+                questions.setdefault(question.key, question)
     return world.draw("order").shuffled(list(questions.values()))
 
 
@@ -87,7 +87,7 @@ def _makers(sort: str) -> list[Maker]:
         return [partial(_premise, Premise(**row)) for row in _TABLE[sort]]
     chains = [[relation] for relation in RELATIONS.values() if not (relation.in_document or relation.kind == "scene")]
     for _ in range(_TABLE["numbers"].index(sort) - 1):
-        chains = [[*chain, after] for chain in chains if chain[-1].path for after in of_kind(chain[-1].value)]
+        chains = [[*chain, link] for chain in chains if chain[-1].path for link in of_kind(chain[-1].value)]
     return [partial(_along, [chain for chain in chains if pace(chain) == change]) for change in PACES]
 
 
@@ -97,9 +97,9 @@ def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, d
     chain = draw.pick([chain for chain in chains if chain[0].kind == kind])
     start = draw.pick(region.of(kind))
     facts = world.path(start, *(relation.name for relation in chain))
-    met = [start, *(fact.value for fact in facts if isinstance(fact.value, Entity))]
+    visited = [start, *(fact.value for fact in facts if isinstance(fact.value, Entity))]
     key = tuple(fact.key for fact in facts)
-    if len(set(met)) < len(met):
+    if len(set(visited)) < len(visited):
         return None
     return Asked(key, ask(facts, world.draw("question words", key)), answers(facts[-1].value), tuple(facts))
 
@@ -110,15 +110,15 @@ def _comparison(form: Comparison, world: World, region: Region, draw: Draw) -> A
     subjects, leading = region.of(form.kind), list[Fact]()
     if form.seated:
         city = draw.pick(region.of("city"))
-        leading = [seat for one in subjects if (seat := world.fact(one, form.seated)).value is city]
+        leading = [seat for subject in subjects if (seat := world.fact(subject, form.seated)).value is city]
         subjects, words["city"] = [seat.subject for seat in leading], city
     if form.sample:
         subjects = draw.shuffled(subjects)[: form.sample]
         words["names"] = subjects
     if form.via:
-        leading = [world.fact(one, form.via) for one in subjects]
+        leading = [world.fact(subject, form.via) for subject in subjects]
         subjects = [fact.target for fact in leading]
-    facts = [world.fact(one, form.measure) for one in subjects]
+    facts = [world.fact(subject, form.measure) for subject in subjects]
     words["year"] = year = draw.between(*form.before)
     accepted = _accepted(form, facts, year) if len(facts) > 2 else ()
     key = fill(form.ask[0], **words)
@@ -164,26 +164,26 @@ def _another(draw: Draw, region: Region, entity: Entity) -> Entity:
 def write_freshqa(folder: Path, world: World, questions: Sequence[Asked]) -> None:
     """Write `freshqa_mini.csv` and `truth.jsonl`; ids count from 1, every sixth row is in split DEV."""
     numbered = list(enumerate(questions, start=1))
-    truths = (path_truth(number, asked.facts, needs_depth=asked.needs_depth) for number, asked in numbered)
+    truths = (path_truth(number, question.facts, needs_depth=question.needs_depth) for number, question in numbered)
     write_jsonl(folder / "truth.jsonl", truths)
     with (folder / "freshqa_mini.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, _TABLE["columns"], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(_row(world, number, asked) for number, asked in numbered)
+        writer.writerows(_row(world, number, question) for number, question in numbered)
 
 
-def _row(world: World, number: int, asked: Asked) -> dict[str, str]:
-    change = pace(fact.relation for fact in asked.facts)
-    since = max((fact.changed.year for fact in asked.facts if fact.relation.change != "never"), default=0)
+def _row(world: World, number: int, question: Asked) -> dict[str, str]:
+    change = pace(fact.relation for fact in question.facts)
+    since = max((fact.changed.year for fact in question.facts if fact.relation.change != "never"), default=0)
     return {
         "id": str(number),
         "split": "DEV" if number % 6 == 0 else "TEST",
-        "question": asked.text,
+        "question": question.text,
         "effective_year": str(since) if since >= 2022 else "before 2022",
         "next_review": _TABLE["next_review"][change],
-        "false_premise": str(asked.false_premise).upper(),
-        "num_hops": "one-hop" if len(asked.facts) == 1 else "multi-hop",
+        "false_premise": str(question.false_premise).upper(),
+        "num_hops": "one-hop" if len(question.facts) == 1 else "multi-hop",
         "fact_type": f"{change}-changing",
-        "source": "\n".join(dict.fromkeys(map(world.source, asked.facts))),
-        **{f"answer_{index}": answer for index, answer in enumerate(asked.answers)},
+        "source": "\n".join(dict.fromkeys(map(world.source, question.facts))),
+        **{f"answer_{index}": answer for index, answer in enumerate(question.answers)},
     }
