@@ -125,10 +125,10 @@ class Killed:
             new = shard or not folder.manifest_path.exists()
             name = folder.path.relative_to(self._place)
             command = [*COMMON, *overrides, f"run_id={folder.path.name}"] if new else [f"resume={name}"]
-            done, asked = _done(folder), self._endpoint.asked.copy()
+            finished, asked = _done(folder), self._endpoint.asked.copy()
             code = self._started([*command, *([f"shard={shard}"] if shard else [])], dies)
-            if twice := [text for text in done if self._endpoint.asked[text] > asked[text]]:
-                self.wrong.append(f"asked again: {twice}")
+            if repeated := [text for text in finished if self._endpoint.asked[text] > asked[text]]:
+                self.wrong.append(f"asked again: {repeated}")
             if code == 0:
                 return
             if code != -signal.SIGKILL:
@@ -165,13 +165,13 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def found_in(folder: RunFolder) -> tuple[Any, ...]:
     """What must be the same in a killed and an undisturbed run."""
-    ends = {}
+    bounds = {}
     with closing(EventReader(folder)) as events:
         for row in every_sample(folder):
             types = [event["type"] for event in events.read(row.key, row.attempt)]
-            ends[row.key] = (types[0], types[-1], types.count("model_called"))
+            bounds[row.key] = (types[0], types[-1], types.count("model_called"))
     summary, manifest = folder.read_summary(), folder.read_manifest()
-    return content(folder), ends, summary.metrics, summary.statuses, manifest.status, folder.page_path.exists()
+    return content(folder), bounds, summary.metrics, summary.statuses, manifest.status, folder.page_path.exists()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -202,13 +202,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             killed = Killed(place, endpoint, Random(f"{args.seed} {number}"), size)
             for shard in ("1/2", "2/2") if name == "two shards" else (None,):
                 killed.to_its_end(folder, WAYS[name], shard)
-            if not killed.wrong and (found := found_in(folder)) != expected[name]:
+            if not killed.wrong and (state := found_in(folder)) != expected[name]:
                 killed.wrong += [
-                    f"{is_!r} instead of {was!r}" for is_, was in zip(found, expected[name], strict=True) if is_ != was
+                    f"{is_!r} instead of {was!r}" for is_, was in zip(state, expected[name], strict=True) if is_ != was
                 ]
             kills[name] += killed.kills
-            for wrong in killed.wrong:
-                print(f"run {number} ({name}, {killed.kills} kills): {wrong}", flush=True)
+            for problem in killed.wrong:
+                print(f"run {number} ({name}, {killed.kills} kills): {problem}", flush=True)
             broken += bool(killed.wrong)
     print(f"{args.runs} runs, killed {kills.total()} times ({dict(kills)}): {broken} had a different outcome")
     return 1 if broken else 0
