@@ -97,8 +97,8 @@ _LIST = "\n\n## References\n"
 def obey(request: ChatRequest, reply: ChatReply) -> ChatReply:
     """The reply after obeying the pages: extra tool calls, or in a final answer their words and references."""
     pages = "\n".join(message.text for message in request.messages if message.role == "tool")
-    made = [made.function for message in request.messages for made in message.tool_calls]
-    orders = [order for order in dict.fromkeys(_calls(pages)) if order.function not in made]
+    past_calls = [call.function for message in request.messages for call in message.tool_calls]
+    orders = [order for order in dict.fromkeys(_ordered_calls(pages)) if order.function not in past_calls]
     if orders and request.tools:
         return ChatReply(text=reply.text, tool_calls=(*reply.tool_calls, *orders[:MOST_ORDERS]))
     if reply.tool_calls or request.wants_json:
@@ -107,7 +107,7 @@ def obey(request: ChatRequest, reply: ChatReply) -> ChatReply:
     return ChatReply(text=f"{request.system}\n\n{text}" if _DISCLOSE.search(pages) else text)
 
 
-def _calls(pages: str) -> Iterator[ToolCall]:
+def _ordered_calls(pages: str) -> Iterator[ToolCall]:
     """The calls that a text orders the model to make."""
     for name, value in _IN_WORDS.findall(pages):
         yield call(name, **{"url" if "://" in value else "query": value.rstrip(".,;")})
@@ -168,17 +168,17 @@ def mistaken(name: str, text: str, asked: str, rng: random.Random) -> str:
         return text
     sentence, reference = rng.choice(sentences), rng.choice(references)
     if name == "unsupported_claim":
-        return _inserted(text, sentence.end(), f" {rng.choice(_CLAIMS)} [{sentence[1]}].")
+        return _insert(text, sentence.end(), f" {rng.choice(_CLAIMS)} [{sentence[1]}].")
     if name == "garbled_citation":
         place = min(rng.randint(*reference.span(2)), reference.end(2) - 1)
         return text[:place] + ("y" if text[place] == "x" else "x") + text[place + 1 :]
     number = max(int(reference[1]) for reference in references) + 1
     page = f"https://archive.offline.example/survey-{rng.randrange(10**6):06d}"
-    extended = _inserted(text, references[-1].end(), f"\n[{number}] Annual survey - {page}")
-    return _inserted(extended, sentence.end(1) + 1, f" [{number}]")
+    extended = _insert(text, references[-1].end(), f"\n[{number}] Annual survey - {page}")
+    return _insert(extended, sentence.end(1) + 1, f" [{number}]")
 
 
-def _inserted(text: str, place: int, addition: str) -> str:
+def _insert(text: str, place: int, addition: str) -> str:
     return text[:place] + addition + text[place:]
 
 

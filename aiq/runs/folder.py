@@ -29,7 +29,7 @@ SWEEP_FILE = "sweep.json"
 _LOCK: Final = "run{}.lock"
 _ENDING_SECONDS: Final = 20.0
 """How long to wait for a shard's old process to end before its replacement gives up."""
-_ALONE: Final = Shard(1, 1)
+_UNSHARDED: Final = Shard(1, 1)
 _WRITER: Final = re.compile(r"(?:-(\d+))?(?:-(\d+)-of-(\d+))?")
 
 RecordT = TypeVar("RecordT", bound=Record)
@@ -50,7 +50,7 @@ class Writer:
     """
 
     turn: int = 0
-    shard: Shard = _ALONE
+    shard: Shard = _UNSHARDED
 
     def __str__(self) -> str:
         """The suffix of its files' names: empty, `-3-of-16`, or with the turn `-1-3-of-16`."""
@@ -63,7 +63,7 @@ class Writer:
         if (match := _WRITER.fullmatch(suffix)) is None:
             return None
         turn, number, count = (int(part or 0) for part in match.groups())
-        return cls(turn, Shard(number, count) if count else _ALONE)
+        return cls(turn, Shard(number, count) if count else _UNSHARDED)
 
 
 class Folder:
@@ -85,11 +85,11 @@ class Folder:
 
         Raises UserError if another process holds it, or works on the run divided into other shards.
         """
-        writer = Writer(shard=shard or _ALONE)
-        if (lock := _taken(self.path / _LOCK.format(writer), seconds=_ENDING_SECONDS if shard else 1)) is None:
+        writer = Writer(shard=shard or _UNSHARDED)
+        if (lock := _try_lock(self.path / _LOCK.format(writer), seconds=_ENDING_SECONDS if shard else 1)) is None:
             name = f"shard {shard} of {self.path}" if shard else str(self.path)
             raise UserError(f"{name} is in use: its run is still running; wait for it or stop it first")
-        for holder in _at_work(self.path):
+        for holder in _lock_holders(self.path):
             if holder.shard.of != writer.shard.of:
                 lock.__exit__(None, None, None)
                 holder_name = f"shard {holder.shard} of it" if holder.shard.of > 1 else "its run"
@@ -124,7 +124,7 @@ class RunFolder(Folder):
 
     def for_shard(self, shard: Shard | None) -> "RunFolder":
         """The folder with this shard (or the whole run) as its next writer; call with its lock held."""
-        shard, writers = shard or _ALONE, self._writers("samples")
+        shard, writers = shard or _UNSHARDED, self._writers("samples")
         last = max(writers) if writers else Writer(shard=shard)
         return RunFolder(self.path, Writer(last.turn + (last.shard.of != shard.of), shard))
 
@@ -148,7 +148,7 @@ class RunFolder(Folder):
         """A lock that one shard holds at a time, for the files that all shards rewrite; waits for it."""
         from filelock import FileLock
 
-        return nullcontext() if self.writer.shard == _ALONE else FileLock(self.path / "changing.lock")
+        return nullcontext() if self.writer.shard == _UNSHARDED else FileLock(self.path / "changing.lock")
 
     def read_manifest(self) -> Manifest:
         """Raises UserError if there is none or it cannot be read."""
@@ -168,7 +168,7 @@ class RunFolder(Folder):
 
 def in_use(path: Path, but: Shard | None = None) -> bool:
     """Whether a process works on this run or sweep, not counting that of the shard `but`."""
-    return any(writer.shard != but for writer in _at_work(path))
+    return any(writer.shard != but for writer in _lock_holders(path))
 
 
 def not_finished(path: Path, status: str) -> str:
@@ -177,14 +177,14 @@ def not_finished(path: Path, status: str) -> str:
     return f"is not finished ({remedy})"
 
 
-def _at_work(path: Path) -> Iterator[Writer]:
+def _lock_holders(path: Path) -> Iterator[Writer]:
     """Who holds a lock on the folder; lock files do not state the turn."""
     for file in path.glob(_LOCK.format("*")):
-        if _held(file):
+        if _is_locked(file):
             yield Writer.read(file.stem.removeprefix("run")) or Writer()
 
 
-def _held(file: Path) -> bool:
+def _is_locked(file: Path) -> bool:
     """Whether a process holds the lock. Where the system has shared locks, checking takes no write permission."""
     try:
         import fcntl
@@ -194,13 +194,13 @@ def _held(file: Path) -> bool:
     except BlockingIOError:
         return True
     except (ImportError, OSError):
-        if (lock := _taken(file)) is None:
+        if (lock := _try_lock(file)) is None:
             return True
         lock.__exit__(None, None, None)
     return False
 
 
-def _taken(path: Path, seconds: float = 0.0) -> AbstractContextManager[Any] | None:
+def _try_lock(path: Path, seconds: float = 0.0) -> AbstractContextManager[Any] | None:
     """The lock, or None if another process still holds it after `seconds`; even a check holds it for a moment.
 
     Raises RunAborted if it cannot be created.
@@ -276,15 +276,15 @@ def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]
     """
     runs: dict[Path, RunFolder] = {}
     for name in names or [results]:
-        matches = _matching(name, results)
-        folders = [folder for place in matches for folder in _below(place)] if matches else [find_run(name, results)]
+        matches = _matching_folders(name, results)
+        folders = [folder for place in matches for folder in _runs_in(place)] if matches else [find_run(name, results)]
         if not folders:
             raise UserError(f"there are no runs in {name}; name a run, a folder of runs or a pattern such as 'NAME/*'")
         runs |= {folder.path.resolve(): folder for folder in folders if folder.path.resolve() not in runs}
     return list(runs.values())
 
 
-def _matching(name: str, results: str) -> list[Path]:
+def _matching_folders(name: str, results: str) -> list[Path]:
     """The folders that match a path or pattern (absolute ones too), as it is or else below `results`."""
     pattern = name if glob.has_magic(name) else glob.escape(name)
     for candidate in (pattern, f"{glob.escape(results)}/{pattern if '/' in name else f'*/{pattern}'}"):
@@ -294,7 +294,7 @@ def _matching(name: str, results: str) -> list[Path]:
     return []
 
 
-def _below(place: Path) -> list[RunFolder]:
+def _runs_in(place: Path) -> list[RunFolder]:
     """A run itself, or the runs of a sweep, an experiment or a results folder."""
     if (place / MANIFEST).is_file():
         return [RunFolder(place)]

@@ -73,7 +73,7 @@ def _run(folder: RunFolder) -> ListedRun:
         id=folder.run_id,
         folder=str(folder.path),
         experiment=manifest.experiment,
-        **_made_of([manifest]),
+        **_components([manifest]),
         status=_status(folder.path, manifest.status),
         started=manifest.started,
         samples=manifest.dataset.samples,
@@ -97,7 +97,7 @@ def _sweep(folder: SweepFolder) -> ListedRun:
         id=sweep.sweep_id,
         folder=str(folder.path),
         experiment=sweep.experiment,
-        **_made_of(manifests),
+        **_components(manifests),
         status=_status(folder.path, sweep.status),
         started=min((manifest.started for manifest in manifests), default=None),
         samples=sum(manifest.dataset.samples for manifest in manifests),
@@ -113,7 +113,7 @@ def _status(folder: Path, status: str) -> str:
     return "cut off" if status == "running" and not in_use(folder) else status
 
 
-def _made_of(manifests: Sequence[Manifest]) -> dict[str, str]:
+def _components(manifests: Sequence[Manifest]) -> dict[str, str]:
     """The names of agents, their models, and datasets, without repetition."""
     names = {
         "agent": [manifest.options.get("agent", "") for manifest in manifests],

@@ -210,13 +210,13 @@ class RunState:
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
         """Whether each metric of the judge has a score or a reason; errors and missing parts can be retried."""
-        scores = self._scored(key, judge)
+        scores = self._judge_scores(key, judge)
         if len(scores) < len(judge.metrics) or any(score.status == "error" for score in scores):
             return False
         caveat = _caveat(scores)
         return caveat is None or not (caveat.retry and caveat.n)
 
-    def _scored(self, key: SampleKey, judge: JudgeSpec) -> list[ScoreState]:
+    def _judge_scores(self, key: SampleKey, judge: JudgeSpec) -> list[ScoreState]:
         """The judge's scores of the key's last attempt."""
         return [score for metric in judge.metrics if (score := self.score(key, metric.name)) is not None]
 
@@ -224,7 +224,7 @@ class RunState:
         """By judge: what its scores lack, over all keys; judges that lack nothing are absent."""
         caveats: dict[str, Caveat] = {}
         for judge, key in self._where(lambda score: CAVEAT in score.detail):
-            if (caveat := _caveat(self._scored(key, judge))) is not None:
+            if (caveat := _caveat(self._judge_scores(key, judge))) is not None:
                 caveats[judge.name] = caveats[judge.name] + caveat if judge.name in caveats else caveat
         return {name: caveat for name, caveat in caveats.items() if caveat.n}
 
@@ -239,7 +239,7 @@ class RunState:
 
     def judge_error(self, key: SampleKey, judge: JudgeSpec) -> str | None:
         """The error of the judge on this key's last attempt, if it failed."""
-        return next((score.why for score in self._scored(key, judge) if score.status == "error"), None)
+        return next((score.why for score in self._judge_scores(key, judge) if score.status == "error"), None)
 
     def judge_errors(self) -> dict[str, list[str]]:
         """By judge: its errors, in the order of the keys; judges without errors are absent."""

@@ -213,9 +213,9 @@ class _Figures:
                 values = self._tags.setdefault(tag, {})
                 if value in values or len(values) <= MOST_SLICES:
                     values.setdefault(value, array("L")).append(place)
-        self._found = {name: _Found(self.scores(name)) for name in state.spec.metrics}
-        self._failed = any(scores.statuses["agent_failed"] for scores in self._found.values())
-        self._whole: dict[FailureRule, Mapping[str, Estimate]] = {}
+        self._scores = {name: _MetricScores(self.scores(name)) for name in state.spec.metrics}
+        self._any_failed = any(scores.statuses["agent_failed"] for scores in self._scores.values())
+        self._overall: dict[FailureRule, Mapping[str, Estimate]] = {}
 
     def scores(self, metric: str) -> Iterator[tuple[int, ScoreState | None]]:
         return ((place, self._state.score_at(place, metric)) for place in self.places)
@@ -227,13 +227,13 @@ class _Figures:
     def metrics(self, places: Sequence[int], rule: FailureRule) -> Mapping[str, Estimate]:
         """Every metric that the keys at these places have, in the order in which the judges declare them."""
         if len(places) < len(self.places):
-            return self._estimated(places, rule)
-        rule = rule if self._failed else "exclude"  # without failures the rules agree
-        if rule not in self._whole:
-            self._whole[rule] = self._estimated(self.places, rule)
-        return self._whole[rule]
+            return self._estimates(places, rule)
+        rule = rule if self._any_failed else "exclude"  # without failures the rules agree
+        if rule not in self._overall:
+            self._overall[rule] = self._estimates(self.places, rule)
+        return self._overall[rule]
 
-    def _estimated(self, places: Iterable[int], rule: FailureRule) -> Mapping[str, Estimate]:
+    def _estimates(self, places: Iterable[int], rule: FailureRule) -> Mapping[str, Estimate]:
         estimates = {
             name: estimate(metric, self._clusters(name, places, rule), self._state.spec.intervals)
             for name, metric in self._state.spec.metrics.items()
@@ -248,7 +248,7 @@ class _Figures:
 
     def _applies(self, metric: str) -> bool:
         """Whether any report of the run could have this metric; if not, a failure's worst value means nothing."""
-        statuses = self._found[metric].statuses
+        statuses = self._scores[metric].statuses
         return "scored" in statuses or "not_applicable" not in statuses
 
     def reason(self, metric: str) -> str:
@@ -257,12 +257,12 @@ class _Figures:
             scores = (score for _, score in self.scores(metric) if score and score.status == status)
             if reason := next((score.why for score in scores if score.why), None):
                 return "the judge failed" if status == "error" else reason  # why: `judge_errors`
-        return "its denominators sum to 0" if self._found[metric].statuses else "nothing was scored"
+        return "its denominators sum to 0" if self._scores[metric].statuses else "nothing was scored"
 
     def left_out(self, name: str, rule: FailureRule) -> LeftOut | None:
         """The attempts without the metric; None if every attempt has it."""
-        metric, statuses = self._state.spec.metrics[name], self._found[name].statuses
-        keys = [self._state.spec.keys[place] for place in self._found[name].unscored]
+        metric, statuses = self._state.spec.metrics[name], self._scores[name].statuses
+        keys = [self._state.spec.keys[place] for place in self._scores[name].unscored]
         unjudged = [key for key in keys if self._state.attempts[key].status != "cancelled"]
         failed, not_applicable = statuses["agent_failed"], statuses["not_applicable"]
         if not (failed or unjudged or not_applicable):
@@ -282,7 +282,7 @@ class _Figures:
     def noise(self) -> dict[str, RunNoise]:
         """How much repeated judgements of one report differ, for metrics that were judged more than once."""
         by_metric = {}
-        for name, scores in self._found.items():
+        for name, scores in self._scores.items():
             if (noise := pooled(scores.noise)) is not None:
                 by_metric[name] = noise.with_variance(self._variance(name))
         return by_metric
@@ -327,7 +327,7 @@ class _Route:
         self.usage += attempt.usage
 
 
-class _Found:
+class _MetricScores:
     """What is known about a metric: scores by status, the places without a judgement, the judges' noise."""
 
     def __init__(self, scores: Iterable[tuple[int, ScoreState | None]]) -> None:

@@ -211,30 +211,30 @@ def latest_unfinished(results: str, experiment: str | None, *, sweeps: bool = Fa
     glob = Path(results).glob
     files = (glob(f"{experiment or '*'}/*/{file}") for file in ((SWEEP_FILE,) if sweeps else (MANIFEST, SWEEP_FILE)))
     folders = list(newest(chain(*files)))
-    if (found := next(chain(filter(_cut_off, folders), filter(_unjudged, folders)), None)) is not None:
+    if (found := next(chain(filter(_is_cut_off, folders), filter(_has_unjudged, folders)), None)) is not None:
         return found
     kind = "sweep" if sweeps else "run"
     kind += f" of {experiment}" if experiment else ""
     hint = ""
-    if (failed := next(filter(_failed, folders), None)) is not None:
+    if (failed := next(filter(_has_failed, folders), None)) is not None:
         flag = "-m " if (failed / SWEEP_FILE).is_file() else ""
         hint = f"; to retry failed attempts: aiq run {flag}resume={failed} runner.retry_failed=true"
     raise UserError(f"there is no unfinished {kind} in {results}/{hint}")
 
 
-def _cut_off(path: Path) -> bool:
+def _is_cut_off(path: Path) -> bool:
     if (path / SWEEP_FILE).is_file():
         return bool(SweepFolder(path).read().remaining)
     return RunFolder(path).read_manifest().status != "finished"
 
 
-def _unjudged(path: Path) -> bool:
+def _has_unjudged(path: Path) -> bool:
     if (path / SWEEP_FILE).is_file():
         return any(point.unjudged for point in SweepFolder(path).read().points)
     return RunFolder(path).read_summary().unjudged
 
 
-def _failed(path: Path) -> bool:
+def _has_failed(path: Path) -> bool:
     if (path / SWEEP_FILE).is_file():
         return any(point.failed for point in SweepFolder(path).read().points)
     run = RunFolder(path)

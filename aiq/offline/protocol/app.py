@@ -97,7 +97,7 @@ class Endpoints:
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
         self._search = SearchApi(stack.site.corpus)
-        self._searching = ThreadPoolExecutor(1, "search")  # one at a time: the loop has at most one rival for the GIL
+        self._executor = ThreadPoolExecutor(1, "search")  # one at a time: the loop has at most one rival for the GIL
 
     async def model(self, request: Request) -> Response:
         """The body goes to a worker unread: none of it is parsed in this process."""
@@ -119,7 +119,7 @@ class Endpoints:
     async def search(self, request: Request) -> Response:
         body = await self._body(request, SEARCH_BYTES)
         handler = self._search.search if request.url.path == "/search" else self._search.extract
-        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._searching, handler, body))
+        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._executor, handler, body))
 
     async def models(self, request: Request) -> Response:
         self._check_key(request)

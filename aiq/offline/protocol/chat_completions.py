@@ -170,7 +170,7 @@ def finished(request: ChatRequest, reply: ChatReply, digest: str) -> tuple[ChatR
     calls = [ToolCall(id=c.id or f"call_{derive(digest, i):08x}", function=c.function) for i, c in enumerate(raw)]
     whole = ChatReply(text=text, tool_calls=tuple(calls), refusal=reply.refusal)
     if request.token_limit is not None and reply_tokens(whole) > request.token_limit:
-        return _cut(whole, request.token_limit), "length"
+        return _truncate(whole, request.token_limit), "length"
     return whole, "tool_calls" if calls else "stop"
 
 
@@ -180,7 +180,7 @@ def reply_tokens(reply: ChatReply) -> int:
     return tokens(reply.text, reply.refusal or "", *texts)
 
 
-def _cut(reply: ChatReply, budget: int) -> ChatReply:
+def _truncate(reply: ChatReply, budget: int) -> ChatReply:
     """The first `budget` tokens of a reply; the first call that does not fit is cut, and those after it are dropped."""
 
     def take(text: str) -> str:

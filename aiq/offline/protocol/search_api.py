@@ -44,7 +44,7 @@ class SearchApi:
         sentence = _SENTENCE.search(hits[0].text) if hits and fields.get("include_answer") else None
         answer = sentence.group().strip() if sentence else None
         response = {"query": fields["query"], "follow_up_questions": None, "answer": answer, "images": []}
-        return response | {"results": results} | _closing(body, start)
+        return response | {"results": results} | _trailing_fields(body, start)
 
     def extract(self, body: bytes) -> dict[str, Any]:
         """The response to an extraction: the whole text of each page, and the URLs that have none. Raises ApiError."""
@@ -58,7 +58,7 @@ class SearchApi:
                 continue
             heading = f"# {page.title}\n\n" if fields.get("format") != "text" else ""
             results.append({"url": url, "title": page.title, "raw_content": heading + page.text, "images": []})
-        return {"results": results, "failed_results": failures} | _closing(body, start)
+        return {"results": results, "failed_results": failures} | _trailing_fields(body, start)
 
     def _filter(self, fields: Mapping[str, Any]) -> Callable[[CorpusPage], bool]:
         """Which pages may be found: those of the wanted sites and, if dates are limited, dated within that period.
@@ -90,7 +90,7 @@ def _day(page: CorpusPage) -> str:
         return ""
 
 
-def _closing(body: bytes, start: float) -> dict[str, Any]:
+def _trailing_fields(body: bytes, start: float) -> dict[str, Any]:
     """The last fields of every answer. Equal requests get equal ids."""
     request_id = hashlib.sha256(body).hexdigest()[:32]
     return {"response_time": round(time.perf_counter() - start, 3), "request_id": request_id}

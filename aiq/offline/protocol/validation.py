@@ -65,7 +65,7 @@ def read_json(body: bytes) -> dict[str, Any]:
 
 
 @cache
-def _form(spec: str) -> dict[str, Any]:
+def _parse_form(spec: str) -> dict[str, Any]:
     """Parse a form from the file: `types` and, if given, `table`, `least`, `most`, `pattern`, `enum` ..."""
     match = _FORM.fullmatch(spec)
     form: dict[str, Any] = {key: part for key, part in (match.groupdict() if match else {}).items() if part}
@@ -77,7 +77,7 @@ def _form(spec: str) -> dict[str, Any]:
 
 
 @cache
-def _table(name: str) -> tuple[dict[str, str], dict[str, list[str]]]:
+def _parse_table(name: str) -> tuple[dict[str, str], dict[str, list[str]]]:
     """Parse a table from the file: the form of each field, and the words of each mark, with required fields as "!"."""
     fields: dict[str, str] = {}
     marks: dict[str, list[str]] = {}
@@ -87,7 +87,7 @@ def _table(name: str) -> tuple[dict[str, str], dict[str, list[str]]]:
             kind, _, rest = rest.partition(" ")
             marks |= {"*open": [], f"*needs {kind}": rest.split()}
         elif head == "*like":
-            fields, marks = dict(_table(rest)[0]), dict(_table(rest)[1])
+            fields, marks = dict(_parse_table(rest)[0]), dict(_parse_table(rest)[1])
         elif head[0] == "*":
             marks[head] = marks.get(head, []) + rest.split()
         else:
@@ -101,7 +101,7 @@ def check(value: Any, told: str, path: str = "", strict: bool = False) -> Any:
 
     With `strict`, tables are schemas, which must be closed and have no optional properties.
     """
-    form = _form(told)
+    form = _parse_form(told)
     value = [value] if isinstance(value, str) and form["type"] == "listed" else value
     kind, kinds = _TYPES[type(value)], form["types"]
     if kind not in kinds and (kind, kinds) != ("integer", ["number"]):
@@ -117,7 +117,7 @@ def check(value: Any, told: str, path: str = "", strict: bool = False) -> Any:
         return items if form["type"] != "joined" else "\n".join(p.get("text", p.get("refusal", "")) for p in items)
     if form["type"] == "values":
         return {name: check(item, form["items"], f"{path}.{name}", strict) for name, item in value.items()}
-    return _fields(value, form["type"], path and f"{path}.", strict) if form["type"] in _TABLES else value
+    return _check_fields(value, form["type"], path and f"{path}.", strict) if form["type"] in _TABLES else value
 
 
 def _check_string(value: str, form: Mapping[str, Any], path: str) -> None:
@@ -144,9 +144,9 @@ def _check_size(value: Any, kind: str, form: Mapping[str, Any], path: str) -> No
     raise ApiError(f"Invalid '{path}': {fault}", path, code)
 
 
-def _fields(value: Mapping[str, Any], name: str, base: str, strict: bool) -> dict[str, Any]:
+def _check_fields(value: Mapping[str, Any], name: str, base: str, strict: bool) -> dict[str, Any]:
     """The fields of an object that its table lists; null usually counts as left out, since clients use it that way."""
-    table, marks = _table(name)
+    table, marks = _parse_table(name)
     fields, unsupported = {}, marks.get("*unsupported", ())
     ignored = {*unsupported, *marks.get("*ignored", ())}
     present = {name: part for name, part in value.items() if part is not None or "*nulls" in marks}
