@@ -72,7 +72,7 @@ class World:
         for name, gain in zip("ABCDEFGH", gains, strict=False):
             own = draw.normal(size=(len(self.kinds), self.n))
             own = self.alike**0.5 * difficulty + (1 - self.alike) ** 0.5 * (own if self.apart else own[0])
-            scores = [_DRAWN[kind](draw, level, gain, self.epochs) for kind, level in zip(self.kinds, own, strict=True)]
+            scores = [_DRAWS[kind](draw, level, gain, self.epochs) for kind, level in zip(self.kinds, own, strict=True)]
             attempts = (self._attempt(scores, place, epoch) for place in range(self.n) for epoch in range(self.epochs))
             baseline = _EMPTY.model_copy(update={"judges": (judge,), "attempts": tuple(attempts)})
             baselines.append(Simulated(Path(f"{name}.json"), baseline))
@@ -134,7 +134,7 @@ def _sources(draw: Draw, level: Array, gain: float, epochs: int) -> tuple[Array,
     return draw.poisson(np.exp(1 + 0.4 * level)[:, None], size=(len(level), epochs)), None
 
 
-_DRAWN: dict[str, Callable[[Draw, Array, float, int], tuple[Array, Array | None]]] = {
+_DRAWS: dict[str, Callable[[Draw, Array, float, int], tuple[Array, Array | None]]] = {
     "right": _right,
     "score": _score,
     "cited": _cited,

@@ -103,18 +103,18 @@ def trials(runs: Sequence[RunFolder], settings: GateSettings) -> int:
     passed = sum(gate(baseline, run, strict).passed for baseline, run in zip(baselines, runs, strict=True))
     print(f"against its own baseline: {passed} of {len(runs)} pass")
     pairs = [gate(first, second, settings) for first, second in permutations(baselines, 2)]
-    alarms = sum(not found.passed for found in pairs)
+    alarms = sum(not result.passed for result in pairs)
     print(f"differing only in seed: {alarms} of {len(pairs)} pairs fail (at most {MOST_FALSE:.0%})")
     problems = (passed < len(runs)) + (alarms > MOST_FALSE * len(pairs))
     for name, (figure, degrade) in DEGRADATIONS.items():
-        found, failed = 0, []
+        detected, failed = 0, []
         for index, run in enumerate(runs):
             copy, worse = degraded(run, degrade, index)
-            found += named(gate(baselines[index], copy, settings), figure) == worse
+            detected += named(gate(baselines[index], copy, settings), figure) == worse
             failed += [not gate(base, copy, settings).passed for base in baselines if base is not baselines[index]]
-        print(f"{name}: {found} of {len(runs)} fail and name {figure} and the samples", end="")
+        print(f"{name}: {detected} of {len(runs)} fail and name {figure} and the samples", end="")
         print(f"; against the baseline of another seed {sum(failed)} of {len(failed)} fail" if failed else "")
-        problems += found < len(runs)
+        problems += detected < len(runs)
     return problems
 
 

@@ -25,7 +25,7 @@ from aiq.tools.mcp.events_server import EventsSettings
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _TABLE = re.compile(r"(<!-- settings: ([^\n]*?): ([\w.]+) -->\n)(.*?)(<!-- end of settings -->)", re.DOTALL)
 
-_APART: Mapping[str, type[BaseModel]] = {
+_SEPARATE: Mapping[str, type[BaseModel]] = {
     "events": EventsSettings,
     "gate": GateSettings,
     "serve": ServeSettings,
@@ -47,7 +47,7 @@ def _table(overrides: list[str], path: str) -> str:
     config = config_of_options([], f"{group}/{option.strip('[]')}") if from_group else config_of_options(overrides)
     for part in path.split("."):
         config = config.get(part, {})
-    kind: type[BaseModel] | None = _APART.get(path)
+    kind: type[BaseModel] | None = _SEPARATE.get(path)
     if kind is None:
         kind = load(config["target"], path).Settings if "target" in config else section(RunSettings.model_fields[path])
     assert kind is not None, path

@@ -63,7 +63,7 @@ def write_conversations(folder: Path, conversations: Sequence[Conversation]) -> 
     for talk in conversations:
         exchange = {"user": talk.asked, "assistant": talk.answered}
         history = [{"speaker": speaker, "text": text} for speaker, text in exchange.items()]
-        samples.append(_asked(talk, {"history": history}, talk.asked_then, talk.second, talk.onward))
+        samples.append(_sample(talk, {"history": history}, talk.asked_then, talk.second, talk.onward))
     write_questions(folder, samples)
 
 
@@ -72,7 +72,7 @@ def write_turns(folder: Path, world: World, conversations: Sequence[Conversation
     samples: list[Asked] = []
     for talk in conversations:
         columns = {"turns": [talk.asked], "sort": "two"}
-        samples.append(_asked(talk, columns, talk.asked_then, talk.second, talk.onward))
+        samples.append(_sample(talk, columns, talk.asked_then, talk.second, talk.onward))
     for sort, make in (("three", _third), ("recall", _recall)):
         for language, count in table("questions")["turns"][sort].items():
             candidates = (make(world, talk) for talk in conversations if talk.language == language)
@@ -94,7 +94,7 @@ def _third(world: World, talk: Conversation) -> Asked | None:
     if ambiguous or any(answer in text for answer in answers(third.value, talk.language)):
         return None
     columns = {"turns": [talk.asked, talk.asked_then], "sort": "three"}
-    return _asked(talk, columns, follow(third, words, beside=mentioned), third, onward)
+    return _sample(talk, columns, follow(third, words, beside=mentioned), third, onward)
 
 
 def _recall(world: World, talk: Conversation) -> Asked | None:
@@ -104,10 +104,10 @@ def _recall(world: World, talk: Conversation) -> Asked | None:
     wordings = table("questions")["recall"][talk.language]
     words = world.draw("recall", *talk.first.key, talk.second.name)
     question = fill(words.pick(wordings["ask"]), v=wordings["values"][talk.first.relation.value])
-    return _asked(talk, {"turns": [talk.asked, talk.asked_then], "sort": "recall"}, question, talk.first, True)
+    return _sample(talk, {"turns": [talk.asked, talk.asked_then], "sort": "recall"}, question, talk.first, True)
 
 
-def _asked(talk: Conversation, columns: Mapping[str, object], question: str, fact: Fact, of_answer: bool) -> Asked:
+def _sample(talk: Conversation, columns: Mapping[str, object], question: str, fact: Fact, of_answer: bool) -> Asked:
     row = {
         "language": talk.language,
         **columns,

@@ -121,11 +121,11 @@ def _row(archive: World, facts: Sequence[Fact]) -> dict[str, Any]:
         "num_hops": "one-hop" if len(facts) == 1 else "multi-hop",
         "fact_type": f"{pace(fact.relation for fact in facts)}-changing",
         "evidence": "documents" if document_facts == facts else "mixed",
-        "pages": "; ".join(map(_place, document_facts)),
+        "pages": "; ".join(map(_citation_key, document_facts)),
     }
 
 
-def _place(fact: Fact) -> str:
+def _citation_key(fact: Fact) -> str:
     """The citation key of the page that states the fact."""
     relations = [relation for _, relation in _LAYOUTS[fact.subject.kind]["pages"]]
     return f"{_file_name(fact.subject)}, p.{relations.index(fact.name) + 2}"

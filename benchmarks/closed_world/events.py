@@ -74,11 +74,11 @@ class _Series:
 
     def __init__(self, world: World, names: Names) -> None:
         self._world, self._names = world, names
-        self._known: dict[tuple[str, str], list[str]] = {}
+        self._titles: dict[tuple[str, str], list[str]] = {}
         self._editions: Counter[tuple[str, str, int]] = Counter()
 
     def title(self, country: str, theme: str, year: int) -> str:
-        titles, index = self._known.setdefault((country, theme), []), self._editions[country, theme, year]
+        titles, index = self._titles.setdefault((country, theme), []), self._editions[country, theme, year]
         self._editions[country, theme, year] += 1
         if index == len(titles):
             kind = self._world.draw("series", country, theme, index).pick(_PROSE["kinds"])
@@ -109,7 +109,7 @@ def make_events(world: World, count: int) -> list[Known]:
         organiser = draw.pick(_PROSE["organisers"]).format(name=name, country=country, city=city)
         values = {"organiser": organiser, "city": city, "attendance": f"{attendance:,}", "day": spelled_day(day, "en")}
         opening = fill(words.pick(_PROSE["openings"]), topic=draw.pick(_PROSE["about"][theme]), **values)
-        properties, sentences = _told(draw, words, needle)
+        properties, sentences = _details(draw, words, needle)
         event = Event(
             event_id=f"ev-{number:05}",
             title=series.title(country, theme, day.year),
@@ -132,7 +132,7 @@ def _day(draw: Draw) -> date:
     return max(days) if draw.chance(50) else days[0]
 
 
-def _told(draw: Draw, words: Draw, needle: str | None) -> tuple[frozenset[str], list[str]]:
+def _details(draw: Draw, words: Draw, needle: str | None) -> tuple[frozenset[str], list[str]]:
     """The properties of an event, and the sentences after the first one of its summary."""
     properties = {"needle"} if needle else set[str]()
     sentences = [needle] if needle else []

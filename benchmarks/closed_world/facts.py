@@ -8,7 +8,7 @@ from benchmarks.closed_world.entities import CLOCK, Dated, Entity, Region, Value
 from benchmarks.closed_world.names import MONTHS, Name, Names, form, names
 from benchmarks.closed_world.tables import Language, table
 
-_WORDS, _MADE = table("names"), table("entities")
+_WORDS, _ENTITIES = table("names"), table("entities")
 Rule = Sequence[Any]
 
 
@@ -43,12 +43,12 @@ def _region(number: int, language: Language, namer: Names) -> Region:
 class _Stage:
     """Makes the entities and facts of one stage (`places`, `works`) of `entities.toml` in one region."""
 
-    def __init__(self, world: World, region: Region, given: Names, stage: str) -> None:
-        self._world, self._region, self._names = world, region, given
-        self._draw, self._made = world.draw(stage, region.number), _MADE[stage]
+    def __init__(self, world: World, region: Region, namer: Names, stage: str) -> None:
+        self._world, self._region, self._names = world, region, namer
+        self._draw, self._rules = world.draw(stage, region.number), _ENTITIES[stage]
 
     def fill(self) -> None:
-        for kind, spec in self._made.items():
+        for kind, spec in self._rules.items():
             entities = (self._entity(kind, visible) for visible in spec["visible"])
             for subject in entities if spec["visible"] else self._region.of(kind):
                 self._describe(subject, spec["facts"])
@@ -75,7 +75,7 @@ class _Stage:
         person = Entity(self._names.id(name.en), "person", name, self._region, role, visible=False)
         if page:
             self._region.of("person").append(person)
-            self._describe(person, _MADE["person"])
+            self._describe(person, _ENTITIES["person"])
         return person
 
     def _describe(self, subject: Entity, rules: Mapping[str, Rule]) -> None:
@@ -90,10 +90,10 @@ class _Stage:
             case ["tens", low, high]:
                 return self._counts(draw.between(low, high) * 10 + draw.below(10))
             case ["seats", years]:
-                return self._in_turn(self._seats(), years)
+                return self._succession(self._seats(), years)
             case ["holders", role, years]:  # two or three, of whom only the last has a page
                 earlier = [self._person(role, page=False) for _ in range(draw.between(1, 2))]
-                return self._in_turn([*earlier, self._person(role)], years)
+                return self._succession([*earlier, self._person(role)], years)
             case ["winners", first, last]:
                 years = range(first, last + 1)
                 people = [self._person(subject.role, page=year == last) for year in years]
@@ -141,7 +141,7 @@ class _Stage:
             counts[number] = draw.day(date(year, 1, 8), date(year, 9, 28))
         return [Dated(day, count) for count, day in counts.items()]
 
-    def _in_turn(self, values: Sequence[Value], years: int) -> Sequence[Dated | Value]:
+    def _succession(self, values: Sequence[Value], years: int) -> Sequence[Dated | Value]:
         """The values in succession, the last of them for at most `years` years (and at least five weeks).
 
         A single value has always held.

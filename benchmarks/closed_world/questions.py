@@ -88,10 +88,10 @@ def _makers(sort: str) -> list[Maker]:
     chains = [[relation] for relation in RELATIONS.values() if not (relation.in_document or relation.kind == "scene")]
     for _ in range(_TABLE["numbers"].index(sort) - 1):
         chains = [[*chain, link] for chain in chains if chain[-1].path for link in of_kind(chain[-1].value)]
-    return [partial(_along, [chain for chain in chains if pace(chain) == change]) for change in PACES]
+    return [partial(_chain_question, [chain for chain in chains if pace(chain) == change]) for change in PACES]
 
 
-def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, draw: Draw) -> Asked | None:
+def _chain_question(chains: Sequence[Sequence[Relation]], world: World, region: Region, draw: Draw) -> Asked | None:
     """A question along one of the chains; None if it leads back to something already met, which is too easy."""
     kind = draw.pick(sorted({chain[0].kind for chain in chains}))
     chain = draw.pick([chain for chain in chains if chain[0].kind == kind])
@@ -120,13 +120,13 @@ def _comparison(form: Comparison, world: World, region: Region, draw: Draw) -> A
         subjects = [fact.target for fact in leading]
     facts = [world.fact(subject, form.measure) for subject in subjects]
     words["year"] = year = draw.between(*form.before)
-    accepted = _accepted(form, facts, year) if len(facts) > 2 else ()
+    accepted = _comparison_answers(form, facts, year) if len(facts) > 2 else ()
     key = fill(form.ask[0], **words)
     text = fill(world.draw("question words", key).pick(form.ask), **words)
     return Asked(key, text, accepted, (*leading, *facts), needs_depth=True) if accepted else None
 
 
-def _accepted(form: Comparison, facts: Sequence[Fact], year: int) -> Texts:
+def _comparison_answers(form: Comparison, facts: Sequence[Fact], year: int) -> Texts:
     """How many are before the year, or whose is the largest or smallest; empty if none are, or for a tie."""
     if form.best is None:
         count = sum(fact.number < year for fact in facts)
@@ -146,9 +146,9 @@ def _premise(form: Premise, world: World, region: Region, draw: Draw) -> Asked |
         return None
     words = {"start": pair[0], "subject": fact.subject, "right": fact.target}
     if form.wrong == "value":
-        words["wrong"] = _another(draw, region, fact.target)
+        words["wrong"] = _other_entity(draw, region, fact.target)
     elif form.wrong == "subject":
-        words["other"] = pair[1] if form.drawn else _another(draw, region, fact.subject)
+        words["other"] = pair[1] if form.drawn else _other_entity(draw, region, fact.subject)
         words["wrong"] = world.fact(words["other"], fact.name).target
     wordings = draw.pick(form.ask)
     key = fill(wordings[0], **words)
@@ -157,7 +157,7 @@ def _premise(form: Premise, world: World, region: Region, draw: Draw) -> Asked |
     return Asked(key, text, accepted, tuple(facts[form.named :]), false_premise=True)
 
 
-def _another(draw: Draw, region: Region, entity: Entity) -> Entity:
+def _other_entity(draw: Draw, region: Region, entity: Entity) -> Entity:
     return draw.pick([other for other in region.of(entity.kind) if other != entity])
 
 

@@ -160,12 +160,12 @@ def _article(task: Task, pages: Mapping[str, Page], number: int) -> str:
             paragraphs["list"] = cite(words["list"], task.scene.url)
         if paragraphs:
             blocks += [f"## {words[section]}", *paragraphs.values()]
-    closing = [*_compared(kept, task.language), words["shared"], words["caution"], words["outlook"]]
+    closing = [*_comparisons(kept, task.language), words["shared"], words["caution"], words["outlook"]]
     blocks += [f"## {words['assessment']}", space.join(closing), f"## {words['references']}"]
     return "\n\n".join([*blocks, "\n".join(f"[{numbers[url]}] {pages[url].title} - {url}" for url in numbers)])
 
 
-def _compared(facts: Sequence[Fact], language: Language) -> Iterator[str]:
+def _comparisons(facts: Sequence[Fact], language: Language) -> Iterator[str]:
     """Sentences that compare counts and years."""
     for form in _TABLE["compared"]:
         group = [fact for fact in facts if fact.name in form["relations"]]

@@ -138,7 +138,7 @@ def _medians(works: Sequence[Callable[[], object]], repeats: int) -> list[float]
     seconds: list[list[float]] = [[] for _ in works]
     for _ in range(repeats):
         for work, times in zip(works, seconds, strict=True):
-            _forget()
+            _clear_caches()
             gc.collect()
             start = time.process_time()
             work()
@@ -146,7 +146,7 @@ def _medians(works: Sequence[Callable[[], object]], repeats: int) -> list[float]
     return [statistics.median(times) for times in seconds]
 
 
-def _forget() -> None:
+def _clear_caches() -> None:
     """Empty the caches of reports, URLs and documents."""
     for module in (documents, parse, sanitise, urls):
         for function in vars(module).values():

@@ -68,19 +68,19 @@ class Server:
     """The child's side: HTTP/1.1 with keep-alive."""
 
     def __init__(self, how: Endpoint) -> None:
-        self._how = how
-        self._free, self._at = float(BURST), time.monotonic()
+        self._spec = how
+        self._tokens, self._updated = float(BURST), time.monotonic()
         self.counts: Counter[str] = Counter()
         self.first = self.last = 0.0
         """Times of the first and the latest answer, in seconds."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while await self._one(reader, writer):
+            while await self._answer_one(reader, writer):
                 await writer.drain()
         writer.close()
 
-    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer a request; returns whether to keep the connection."""
         request_line, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
         headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
@@ -98,14 +98,14 @@ class Server:
             return False
         now = time.monotonic()
         if fault in ("429", "500"):
-            writer.write(_http(int(fault), {"error": {"message": "no"}}, self._told() if self._how.limit else {}))
+            writer.write(_http(int(fault), {"error": {"message": "no"}}, self._headers() if self._spec.limit else {}))
             return True
         self.first, self.last = self.first or now, now
-        response = _http(200, _completion(text), self._told() if self._how.limit == "headers" else {})
+        response = _http(200, _completion(text), self._headers() if self._spec.limit == "headers" else {})
         if fault == "malformed":
             response = _http(200, b'{"choices": [{"message": {"content": "4')
         writer.write(response[:-30] if fault == "truncated" else response)
-        if self._how.dies_after and self.counts["answered"] >= self._how.dies_after:
+        if self._spec.dies_after and self.counts["answered"] >= self._spec.dies_after:
             os._exit(1)
         return fault != "truncated"
 
@@ -116,24 +116,24 @@ class Server:
                 return name
         if "always unjudged." in text and text.startswith("Judge"):
             return "500"
-        if self._how.limit:
-            return "" if self._may() else "429"
+        if self._spec.limit:
+            return "" if self._admits() else "429"
         share = derive(text, attempt, "fault") / 2**31
-        return [*FAULTS][int(share / self._how.faults * len(FAULTS))] if share < self._how.faults else ""
+        return [*FAULTS][int(share / self._spec.faults * len(FAULTS))] if share < self._spec.faults else ""
 
-    def _may(self) -> bool:
+    def _admits(self) -> bool:
         now = time.monotonic()
-        self._free, self._at = min(BURST, self._free + (now - self._at) * PER_SECOND), now
-        allowed = self._free >= 1
-        self._free -= allowed
+        self._tokens, self._updated = min(BURST, self._tokens + (now - self._updated) * PER_SECOND), now
+        allowed = self._tokens >= 1
+        self._tokens -= allowed
         return allowed
 
-    def _told(self) -> dict[str, str]:
-        headers = {} if self._free >= 1 else {"retry-after": str(math.ceil((1 - self._free) / PER_SECOND))}
-        if self._how.limit == "headers":
+    def _headers(self) -> dict[str, str]:
+        headers = {} if self._tokens >= 1 else {"retry-after": str(math.ceil((1 - self._tokens) / PER_SECOND))}
+        if self._spec.limit == "headers":
             headers["x-ratelimit-limit-requests"] = str(BURST)
-            headers["x-ratelimit-remaining-requests"] = str(int(self._free))
-            headers["x-ratelimit-reset-requests"] = f"{math.ceil((BURST - self._free) / PER_SECOND * 1000)}ms"
+            headers["x-ratelimit-remaining-requests"] = str(int(self._tokens))
+            headers["x-ratelimit-reset-requests"] = f"{math.ceil((BURST - self._tokens) / PER_SECOND * 1000)}ms"
         return headers
 
 

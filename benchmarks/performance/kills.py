@@ -125,8 +125,8 @@ class Killed:
             new = shard or not folder.manifest_path.exists()
             name = folder.path.relative_to(self._place)
             command = [*COMMON, *overrides, f"run_id={folder.path.name}"] if new else [f"resume={name}"]
-            finished, asked = _done(folder), self._endpoint.asked.copy()
-            code = self._started([*command, *([f"shard={shard}"] if shard else [])], dies)
+            finished, asked = _paid_questions(folder), self._endpoint.asked.copy()
+            code = self._run_once([*command, *([f"shard={shard}"] if shard else [])], dies)
             if repeated := [text for text in finished if self._endpoint.asked[text] > asked[text]]:
                 self.wrong.append(f"asked again: {repeated}")
             if code == 0:
@@ -137,7 +137,7 @@ class Killed:
             self.kills += 1
             dies = self._random.random() < AGAIN
 
-    def _started(self, arguments: Sequence[str], dies: bool) -> int | None:
+    def _run_once(self, arguments: Sequence[str], dies: bool) -> int | None:
         by_bytes = dies and self._random.random() < 0.6
         burns_after = self._random.randrange(self._size) if by_bytes else None
         process = _FORKS.Process(target=run, args=(self._place, arguments, burns_after))
@@ -149,7 +149,7 @@ class Killed:
         return process.exitcode
 
 
-def _done(folder: RunFolder) -> set[str]:
+def _paid_questions(folder: RunFolder) -> set[str]:
     """The questions that finished attempts and complete judgements have paid for, read directly from the journals."""
     rows = [row for path in folder.journals("samples") for row in _lines(path) if row["status"] == "completed"]
     scores = Counter(row["sample_id"] for path in folder.journals("scores") for row in _lines(path))

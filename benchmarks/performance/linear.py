@@ -39,7 +39,7 @@ class LinearRegistry:
         """The source that a cited URL refers to: the first level with exactly one match decides."""
         address = read_address(url)
         if address is not None and (found := self._equal(address)):
-            return _found(found, "exact")
+            return _result(found, "exact")
         text = re.sub("%E2%80%A6", "…", url, flags=re.IGNORECASE)
         stub = text.rstrip(_AROUND_A_CUT)
         tail = text[len(stub) :]
@@ -48,23 +48,23 @@ class LinearRegistry:
         if cited is None:
             return None
         if marked:
-            return _found(self._begun(cited, stub), "truncation", marked=True)
+            return _result(self._by_stub(cited, stub), "truncation", marked=True)
         if found := _only(self._continuing(cited)):
             longer = len(found[1].path) > len(cited.path)
             level = "truncation" if longer and found[1].written.startswith(cited.written) else "prefix"
-            return _found(found, level)
+            return _result(found, level)
         if found := self._parent(cited):
-            return _found(found, "child_path")
+            return _result(found, "child_path")
         if found := _only(self._with_more_parameters(cited)):
-            return _found(found, "query_subset")
+            return _result(found, "query_subset")
         is_word = len(cited.query) == 1 and len(re.findall(r"[^\W_]+", cited.query[0][1])) == 1  # is whole as it is
-        match = self._begun(cited, url) if cited.query and not is_word and "#" not in url else None
-        return _found(match, "truncation") if match and match[1].spelling != cited.spelling else None
+        match = self._by_stub(cited, url) if cited.query and not is_word and "#" not in url else None
+        return _result(match, "truncation") if match and match[1].spelling != cited.spelling else None
 
     def _equal(self, cited: Address) -> tuple[int, Address] | None:
         return next((item for item in self._known if item[1].meaning == cited.meaning), None)
 
-    def _begun(self, cited: Address, stub: str) -> tuple[int, Address] | None:
+    def _by_stub(self, cited: Address, stub: str) -> tuple[int, Address] | None:
         """The only source that begins like a stub longer than the host, unless the cut is within an identifier."""
         start = cited.spelling
         if "%" in stub:  # an encoded character may have been cut in two
@@ -122,7 +122,7 @@ def _only(items: Sequence[tuple[int, Address]]) -> tuple[int, Address] | None:
     return items[0] if len(items) == 1 else None
 
 
-def _found(item: tuple[int, Address] | None, level: str, *, marked: bool = False) -> Found | None:
+def _result(item: tuple[int, Address] | None, level: str, *, marked: bool = False) -> Found | None:
     return None if item is None else Found(item[0], level, marked)
 
 
@@ -138,7 +138,7 @@ def _completes(start: str, whole: str) -> bool:
         mark, after = whole[end], _word(whole[end + 1 :])
     if not before or not after:
         return False
-    return _digit(before) and _digit(after) if mark else _digit(before + after)
+    return _has_digit(before) and _has_digit(after) if mark else _has_digit(before + after)
 
 
 def _word(text: str) -> str:
@@ -154,5 +154,5 @@ def _is_mark(text: str) -> bool:
     return len(text) == 1 and not text.isalnum() and text not in "/?&="
 
 
-def _digit(text: str) -> bool:
+def _has_digit(text: str) -> bool:
     return any(letter.isdigit() for letter in text)

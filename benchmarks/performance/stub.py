@@ -64,15 +64,15 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        self._transport, self._seen = transport, b""
+        self._transport, self._buffer = transport, b""
 
     def data_received(self, data: bytes) -> None:
-        self._seen += data
-        head, end, raw = self._seen.partition(b"\r\n\r\n")
+        self._buffer += data
+        head, end, raw = self._buffer.partition(b"\r\n\r\n")
         _, _, length = head.lower().partition(b"content-length:")
         if not end or len(raw) < int(length.split(b"\r\n")[0] or 0):
             return
-        self._seen = b""
+        self._buffer = b""
         response, seconds = answer(head.split(b" ")[1].decode(), raw)
         if seconds:
             asyncio.get_running_loop().call_later(seconds, self._transport.write, response)

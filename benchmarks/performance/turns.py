@@ -30,12 +30,12 @@ def told_to_begin(work: Callable[[], object]) -> None:
     """Called in the process: report that it is ready, wait for its turn, do the work and print the cost."""
     print(_READY, flush=True)
     sys.stdin.readline()
-    before = _spent()
+    before = _current_cost()
     work()
-    print(json.dumps([later - sooner for later, sooner in zip(_spent(), before, strict=True)]), flush=True)
+    print(json.dumps([later - sooner for later, sooner in zip(_current_cost(), before, strict=True)]), flush=True)
 
 
-def _spent() -> Cost:
+def _current_cost() -> Cost:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter())
 
