@@ -73,22 +73,22 @@ class World:
             own = draw.normal(size=(len(self.kinds), self.n))
             own = self.alike**0.5 * difficulty + (1 - self.alike) ** 0.5 * (own if self.apart else own[0])
             scores = [_DRAWS[kind](draw, level, gain, self.epochs) for kind, level in zip(self.kinds, own, strict=True)]
-            attempts = (self._attempt(scores, place, epoch) for place in range(self.n) for epoch in range(self.epochs))
+            attempts = (self._attempt(scores, index, epoch) for index in range(self.n) for epoch in range(self.epochs))
             baseline = _EMPTY.model_copy(update={"judges": (judge,), "attempts": tuple(attempts)})
             baselines.append(Simulated(Path(f"{name}.json"), baseline))
         return baselines
 
-    def _attempt(self, scores: Sequence[tuple[Array, Array | None]], place: int, epoch: int) -> Attempt:
+    def _attempt(self, scores: Sequence[tuple[Array, Array | None]], index: int, epoch: int) -> Attempt:
         numbers = [
-            float(num[place, epoch]) if den is None else (float(num[place, epoch]), float(den[place, epoch]))
+            float(num[index, epoch]) if den is None else (float(num[index, epoch]), float(den[index, epoch]))
             for num, den in scores
         ]
         return Attempt(
-            sample=f"s{place}",
+            sample=f"s{index}",
             epoch=epoch + 1,
-            hash=f"h{place}",
+            hash=f"h{index}",
             report="r",
-            tags={"hops": f"{place % 3}", "split": f"{place % 2}"} if self.tags else {},
+            tags={"hops": f"{index % 3}", "split": f"{index % 2}"} if self.tags else {},
             spend=Usage(calls=1, input_tokens=100),
             scores={metric.name: number for metric, number in zip(self.metrics, numbers, strict=True)},
         )

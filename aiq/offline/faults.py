@@ -170,16 +170,16 @@ def mistaken(name: str, text: str, asked: str, rng: random.Random) -> str:
     if name == "unsupported_claim":
         return _insert(text, sentence.end(), f" {rng.choice(_CLAIMS)} [{sentence[1]}].")
     if name == "garbled_citation":
-        place = min(rng.randint(*reference.span(2)), reference.end(2) - 1)
-        return text[:place] + ("y" if text[place] == "x" else "x") + text[place + 1 :]
+        offset = min(rng.randint(*reference.span(2)), reference.end(2) - 1)
+        return text[:offset] + ("y" if text[offset] == "x" else "x") + text[offset + 1 :]
     number = max(int(reference[1]) for reference in references) + 1
     page = f"https://archive.offline.example/survey-{rng.randrange(10**6):06d}"
     extended = _insert(text, references[-1].end(), f"\n[{number}] Annual survey - {page}")
     return _insert(extended, sentence.end(1) + 1, f" [{number}]")
 
 
-def _insert(text: str, place: int, addition: str) -> str:
-    return text[:place] + addition + text[place:]
+def _insert(text: str, offset: int, addition: str) -> str:
+    return text[:offset] + addition + text[offset:]
 
 
 def _wrong_fact(body: str, question: str, rng: random.Random) -> str:

@@ -54,8 +54,8 @@ class EventFiles:
             self._idle.append(Journal(self._folder.path / _FILE.format(self._folder.writer, len(self._files))))
             self._files.append(self._idle[0])
         file, ended = self._idle.pop(), False
-        place = {"file": file.path.name, "start": file.size}
-        self._index.append(SessionStart(**key._asdict(), attempt=attempt, account=account, **place))
+        location = {"file": file.path.name, "start": file.size}
+        self._index.append(SessionStart(**key._asdict(), attempt=attempt, account=account, **location))
 
         def write(event: Event) -> None:
             if not ended:

@@ -277,7 +277,7 @@ def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]
     runs: dict[Path, RunFolder] = {}
     for name in names or [results]:
         matches = _matching_folders(name, results)
-        folders = [folder for place in matches for folder in _runs_in(place)] if matches else [find_run(name, results)]
+        folders = [folder for path in matches for folder in _runs_in(path)] if matches else [find_run(name, results)]
         if not folders:
             raise UserError(f"there are no runs in {name}; name a run, a folder of runs or a pattern such as 'NAME/*'")
         runs |= {folder.path.resolve(): folder for folder in folders if folder.path.resolve() not in runs}
@@ -294,11 +294,11 @@ def _matching_folders(name: str, results: str) -> list[Path]:
     return []
 
 
-def _runs_in(place: Path) -> list[RunFolder]:
+def _runs_in(folder: Path) -> list[RunFolder]:
     """A run itself, or the runs of a sweep, an experiment or a results folder."""
-    if (place / MANIFEST).is_file():
-        return [RunFolder(place)]
-    manifests = chain.from_iterable(place.glob(f"{'*/' * depth}{MANIFEST}") for depth in (1, 2, 3))
+    if (folder / MANIFEST).is_file():
+        return [RunFolder(folder)]
+    manifests = chain.from_iterable(folder.glob(f"{'*/' * depth}{MANIFEST}") for depth in (1, 2, 3))
     return [RunFolder(path) for path in sorted((path.parent for path in manifests), key=_by_name)]
 
 

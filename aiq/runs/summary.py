@@ -142,7 +142,7 @@ class Summary(Record):
     @property
     def unjudged(self) -> bool:
         """Whether a judge failed on a report, or on part of one, that resuming lets it judge again."""
-        return bool(self.judge_errors) or any(lack.retry for lack in self.judge_caveats.values())
+        return bool(self.judge_errors) or any(caveat.retry for caveat in self.judge_caveats.values())
 
 
 def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summary:

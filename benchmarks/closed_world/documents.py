@@ -44,8 +44,8 @@ def with_documents(world: World) -> World:
     return archive
 
 
-def _millions(draw: Draw, most: int) -> Name:
-    text = f"{draw.between(most // 90, most // 10)}.{draw.between(1, 9)} million"
+def _millions(draw: Draw, limit: int) -> Name:
+    text = f"{draw.between(limit // 90, limit // 10)}.{draw.between(1, 9)} million"
     return Name(text, text)
 
 
@@ -97,9 +97,9 @@ def write_document_questions(folder: Path, archive: World) -> None:
     """Write `questions.jsonl` and `truth.jsonl`: one or more facts per question, in random order."""
     draw, document_facts = archive.draw("document questions"), documented(archive)
     plants, treasurers = ([fact for fact in document_facts if fact.name == name] for name in ("plant", "treasurer"))
-    double = [way for fact in treasurers for way in _from_web(archive, fact.subject)]
+    double = [chain for fact in treasurers for chain in _from_web(archive, fact.subject)]
     double += [[plant, fact] for plant in plants for fact in treasurers if plant.target == fact.subject]
-    onward = draw.shuffled([archive.path(plant.subject, *way) for plant in plants for way in _TABLE["onward"]])
+    onward = draw.shuffled([archive.path(plant.subject, *chain) for plant in plants for chain in _TABLE["onward"]])
     single = [[fact] for fact in draw.some(document_facts, _TABLE["one_hop"])]
     paths = draw.shuffled([*single, *double, *onward[: _TABLE["several"] - len(double)]])
     write_questions(folder, ((_row(archive, facts), facts) for facts in paths))

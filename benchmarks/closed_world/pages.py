@@ -95,8 +95,8 @@ class _About:
         changing = [fact for fact in self._facts if fact.relation.change != "never" and fact.name != "stadium"]
         for year in draw.some(range(2021, 2026), draw.below(4)):
             day = draw.day(date(year, 2, 1), date(year, 5, 31))
-            known = [fact for fact in changing if fact.history[0].since < day]
-            if body := [ask([fact], words) + prose.space + state(fact, day, words) for fact in known]:
+            facts = [fact for fact in changing if fact.history[0].since < day]
+            if body := [ask([fact], words) + prose.space + state(fact, day, words) for fact in facts]:
                 title = prose.yearbook.format(s=self._entity, year=year)
                 yield self._page(address("yearbook", f"{year}/{self._entity.id}"), title, body + self._idle(2), day)
 

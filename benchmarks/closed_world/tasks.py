@@ -54,9 +54,9 @@ def choose_tasks(world: World, count: int) -> list[Task]:
 
 def _scene(regions: Sequence[Region], index: int) -> Entity:
     """The scene of the task at `index`: a scene of one region after the other, with varying topics."""
-    turn, place = divmod(index, len(regions))
-    scenes = regions[place].of("scene")
-    return scenes[(place + turn) % len(scenes)]
+    turn, region_index = divmod(index, len(regions))
+    scenes = regions[region_index].of("scene")
+    return scenes[(region_index + turn) % len(scenes)]
 
 
 def _depths(
@@ -70,7 +70,7 @@ def _depths(
         candidates += [(depth, world.fact(member, name)) for name in topic["asked"][member.kind]]
         person = world.fact(member, topic["link"][member.kind]).target
         candidates += [(depth + 1, world.fact(person, name)) for name in _TABLE["personal"]]
-        candidates += [(3, world.path(person, way, name)[-1]) for way, names in topic["far"].items() for name in names]
+        candidates += [(3, world.path(person, hop, name)[-1]) for hop, names in topic["far"].items() for name in names]
     min_depth = {fact: depth for depth, fact in sorted(candidates, key=itemgetter(0), reverse=True)}
     for depth, limit in _MOST.items():
         level = list(dict.fromkeys(fact for d, fact in candidates if d == depth == min_depth[fact]))

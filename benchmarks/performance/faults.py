@@ -312,9 +312,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     broken = 0
     for title, rows in scenes.items():
         print(title)
-        for what, figure, kept in rows:
+        for label, figure, kept in rows:
             broken += not kept
-            print(f"  {what:<58}{figure:>28}{'' if kept else '  BROKEN'}", flush=True)
+            print(f"  {label:<58}{figure:>28}{'' if kept else '  BROKEN'}", flush=True)
     return int(bool(broken) and not small)
 
 

@@ -122,12 +122,12 @@ class Killed:
     def to_its_end(self, folder: RunFolder, overrides: Sequence[str], shard: str | None = None) -> None:
         dies = True
         while True:
-            new = shard or not folder.manifest_path.exists()
+            is_new = shard or not folder.manifest_path.exists()
             name = folder.path.relative_to(self._place)
-            command = [*COMMON, *overrides, f"run_id={folder.path.name}"] if new else [f"resume={name}"]
-            finished, asked = _paid_questions(folder), self._endpoint.asked.copy()
+            command = [*COMMON, *overrides, f"run_id={folder.path.name}"] if is_new else [f"resume={name}"]
+            finished, asked_before = _paid_questions(folder), self._endpoint.asked.copy()
             code = self._run_once([*command, *([f"shard={shard}"] if shard else [])], dies)
-            if repeated := [text for text in finished if self._endpoint.asked[text] > asked[text]]:
+            if repeated := [text for text in finished if self._endpoint.asked[text] > asked_before[text]]:
                 self.wrong.append(f"asked again: {repeated}")
             if code == 0:
                 return

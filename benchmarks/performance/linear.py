@@ -126,16 +126,16 @@ def _result(item: tuple[int, Address] | None, level: str, *, marked: bool = Fals
     return None if item is None else Found(item[0], level, marked)
 
 
-def _completes(start: str, whole: str) -> bool:
+def _completes(start: str, text: str) -> bool:
     """Whether the cut is within an identifier: a word with a digit, or two such words joined by one mark."""
     end = len(start)
     mark = ""
     before = _word(start[::-1])[::-1]
     if not before and start and _is_mark(start[-1]):
         mark, before = start[-1], _word(start[-2::-1])[::-1]
-    after = _word(whole[end:])
-    if not mark and not after and _is_mark(whole[end : end + 1]):
-        mark, after = whole[end], _word(whole[end + 1 :])
+    after = _word(text[end:])
+    if not mark and not after and _is_mark(text[end : end + 1]):
+        mark, after = text[end], _word(text[end + 1 :])
     if not before or not after:
         return False
     return _has_digit(before) and _has_digit(after) if mark else _has_digit(before + after)

@@ -67,10 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     on_disk: dict[int, float] = {}
     with TemporaryDirectory() as folder, closing(Endpoint()) as endpoint:
         for samples in sizes:
-            place = Path(folder, str(samples))
-            make_place(place, samples, endpoint.base_url)
-            costs[samples] = ran(place, "experiment=echo", "run_id=run")
-            files = files_of(place / "results/echo/run")
+            home = Path(folder, str(samples))
+            make_place(home, samples, endpoint.base_url)
+            costs[samples] = ran(home, "experiment=echo", "run_id=run")
+            files = files_of(home / "results/echo/run")
             on_disk[samples] = sum(path.stat().st_size for path in files if path.suffix == ".jsonl") / samples
             megabytes, milliseconds = costs[samples].megabytes, 1000 * costs[samples].seconds / samples
             print(

@@ -144,20 +144,20 @@ async def streams(server: Server, tasks: int, each: int) -> bool:
 async def memory(server: Server, first: int, last: int) -> bool:
     """Memory after `first` and after `last` tasks."""
     async with server.client:
-        done, sizes, start = 0, [], time.perf_counter()
+        count, sizes, start = 0, [], time.perf_counter()
         for end in (first, last):
-            while done < end:
-                ids = await asyncio.gather(*(server.ask(f"question {done + i}") for i in range(20)))
+            while count < end:
+                ids = await asyncio.gather(*(server.ask(f"question {count + i}") for i in range(20)))
                 statuses = await asyncio.gather(*map(server.until_done, ids))
                 assert set(statuses) == {"completed"}
-                done += len(ids)
+                count += len(ids)
             sizes.append(server.megabytes)
         took = time.perf_counter() - start
         growth = sizes[1] - sizes[0]
         print(
-            f"{done} tasks in {took:.1f} s, processor {server.seconds:.1f} s: memory {sizes[0]:.1f} MB after {first},"
+            f"{count} tasks in {took:.1f} s, processor {server.seconds:.1f} s: memory {sizes[0]:.1f} MB after {first},"
         )
-        print(f"  {sizes[1]:.1f} MB after {done}: {growth:+.1f} MB, {1024 * growth / (last - first):.2f} KB a task")
+        print(f"  {sizes[1]:.1f} MB after {count}: {growth:+.1f} MB, {1024 * growth / (last - first):.2f} KB a task")
         return growth < MOST_GROWTH
 
 

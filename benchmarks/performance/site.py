@@ -102,8 +102,8 @@ def made(path: Path, rows: Iterable[SampleRow], events: int) -> RunFolder:
 
 def row(number: int, characters: int = 300, sources: int = 2) -> SampleRow:
     address = "https://atlas.offline.example/page-{}"
-    body = "".join(SENTENCE.format(place, place % sources + 1) for place in range(max(1, characters // len(SENTENCE))))
-    references = "\n".join(f"[{place + 1}] Page {place} - {address.format(place)}" for place in range(sources))
+    body = "".join(SENTENCE.format(i, i % sources + 1) for i in range(max(1, characters // len(SENTENCE))))
+    references = "\n".join(f"[{i + 1}] Page {i} - {address.format(i)}" for i in range(sources))
     text = f"# Findings\n\n{body}\n\n## References\n{references}\n"
     return SampleRow(
         sample_id=str(number),
@@ -118,8 +118,8 @@ def row(number: int, characters: int = 300, sources: int = 2) -> SampleRow:
         route="deep" if number % 4 else "shallow",
         outcome="ok",
         sources=tuple(
-            Source(url=address.format(place), title=f"Page {place}", text=SENTENCE.format(place, 1) * 10, tool="search")
-            for place in range(sources)
+            Source(url=address.format(i), title=f"Page {i}", text=SENTENCE.format(i, 1) * 10, tool="search")
+            for i in range(sources)
         ),
         usage={
             "own.agent": Usage(calls=2, input_tokens=number * 7 % 5000, output_tokens=90, cost_usd=number % 97 / 1000)
@@ -197,17 +197,17 @@ def main() -> int:
         measured["a sample with a report of 100 kB and 300 events opens, its timeline too"] = event, 1.0
         run = watch.opened(f"{home}/made/many/index.html", ".sortable tbody a")
         measured[f"a run of {samples:,} samples opens"] = run, 2.0
-        for what, script, values in (
+        for name, script, values in (
             ("sorts", _SORT, ("cost", METRIC, "question")),
             ("is filtered", _FILTER, ("nevshaw",)),
         ):
             slowest = max(watch.seconds(partial(page.evaluate, script, value)) for value in values)
-            measured[f"a run of {samples:,} samples {what}"] = slowest, 0.3
+            measured[f"a run of {samples:,} samples {name}"] = slowest, 0.3
         browser.close()
-    for what, ((processor, clock), most) in measured.items():
-        print(f"{what}: {processor:.3f} s of processor time (promise: {most:g} s), {clock:.3f} s on the clock")
+    for name, ((processor, clock), limit) in measured.items():
+        print(f"{name}: {processor:.3f} s of processor time (promise: {limit:g} s), {clock:.3f} s on the clock")
     shutil.rmtree(results)
-    return int(not small and any(cpu > most for (cpu, _), most in measured.values()))
+    return int(not small and any(cpu > limit for (cpu, _), limit in measured.values()))
 
 
 if __name__ == "__main__":

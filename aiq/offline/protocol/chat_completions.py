@@ -89,18 +89,18 @@ def _check_messages(messages: Sequence[Mapping[str, Any]]) -> None:
     """Check that no message is empty and that each tool call, and nothing else, is answered right after its message."""
     call_ids, unanswered = list[str](), list[str]()
     for number, message in enumerate([*messages, {"content": ""}]):
-        place, calls, answered_id = f"messages[{number}]", message.get("tool_calls"), message.get("tool_call_id")
+        path, calls, answered_id = f"messages[{number}]", message.get("tool_calls"), message.get("tool_call_id")
         if not (calls or "content" in message or message.get("refusal")):
-            raise ApiError("Invalid value for 'content': expected a string, got null.", f"{place}.content")
+            raise ApiError("Invalid value for 'content': expected a string, got null.", f"{path}.content")
         if message.get("role") == "tool":
             if answered_id not in call_ids:
                 rule = "must be a response to a preceeding message with 'tool_calls'"
-                raise ApiError(f"Invalid parameter: messages with role 'tool' {rule}.", f"{place}.role")
+                raise ApiError(f"Invalid parameter: messages with role 'tool' {rule}.", f"{path}.role")
             unanswered = [call_id for call_id in unanswered if call_id != answered_id]
         elif unanswered:
             rule = "must be followed by tool messages responding to each 'tool_call_id'"
             detail = f"The following tool_call_ids did not have response messages: {', '.join(unanswered)}"
-            raise ApiError(f"An assistant message with 'tool_calls' {rule}. {detail}", f"{place}.role")
+            raise ApiError(f"An assistant message with 'tool_calls' {rule}. {detail}", f"{path}.role")
         else:
             call_ids = unanswered = [call["id"] for call in calls or ()]
 

@@ -122,17 +122,17 @@ def _events(answer: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         parts = item.get("content", ())
         text = (*parts, item)[0]
         field = next(field for field in _STREAMED if field in text)
-        name, place = _STREAMED[field], {"output_index": index, "item_id": item["id"]}
+        name, position = _STREAMED[field], {"output_index": index, "item_id": item["id"]}
         empty: dict[str, Any] = {"content": []} if parts else {"arguments": ""}
         yield "output_item.added", {"output_index": index, "item": {**item, "status": "in_progress", **empty}}
-        place |= {"content_index": 0} if parts else {}
+        position |= {"content_index": 0} if parts else {}
         if parts:
-            yield "content_part.added", {**place, "part": {**text, field: ""}}
+            yield "content_part.added", {**position, "part": {**text, field: ""}}
         extras: dict[str, Any] = {"logprobs": []} if field == "text" else {}
         for piece in pieces(text[field]):
-            yield f"{name}.delta", {**place, "delta": piece, **extras}
-        yield f"{name}.done", {**place, field: text[field], **extras}
+            yield f"{name}.delta", {**position, "delta": piece, **extras}
+        yield f"{name}.done", {**position, field: text[field], **extras}
         if parts:
-            yield "content_part.done", {**place, "part": text}
+            yield "content_part.done", {**position, "part": text}
         yield "output_item.done", {"output_index": index, "item": item}
     yield answer["status"], {"response": answer}
