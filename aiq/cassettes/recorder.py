@@ -168,10 +168,11 @@ class Recorder:
         """Note further connections that did not go through the session."""
         self._guard.connections.update(connections)
 
-    def finish(self, *, from_start: bool = True) -> None:
+    def finish(self, *, from_start: bool = True, of_whole: Mapping[str, Any] | None = None) -> None:
         """Call when all work is done. If this run did it `from_start` to end, what it did not request is useless.
 
-        What judges share may still be needed by samples that this run did not take.
+        What judges share may still be needed by samples that this run did not take. `of_whole` describes a file whose
+        cassettes have all taken part.
         """
         for store in self._stores.values():
             whole = store.opened.keys() == store.names().keys()
@@ -181,6 +182,8 @@ class Recorder:
                 cassette.drop_unused()
             for cassette in store.opened.values() if self.writes else ():
                 cassette.mark(whole=True)
+            if whole and self.writes:
+                store.describe(of_whole or {})
 
     def close(self) -> list[str]:
         """Close the recording, and return the notes to print."""
