@@ -81,7 +81,7 @@ class Recorder:
         self.on, self.replays = mode != "off", mode == "replay"
         self.reads, self.writes = mode in _READ, mode in ("record", "auto", "refresh")
         self._prunes = mode in ("record", "refresh")
-        self._guard = Guard(forbids=self.replays)
+        self._guard = Guard(forbids=self.replays, at_work=lambda: _current_slot.get() is not None)
         self._problem: CassetteMiss | None = None
         self._folder, self._accounts = folder, accounts
         self.stopping = False
@@ -193,8 +193,13 @@ class Recorder:
                 f"{self._unused} recorded exchanges were not requested; {self.wording.option}refresh deletes them"
             )
         if self.writes and self._guard.connections:
-            where = ", ".join(f"{place} ({times})" for place, times in sorted(self._guard.connections.items()))
+            where = _counted(self._guard.connections)
             notes.append(f"these connections did not go through {self.wording.way} and are not recorded: {where}")
+        if self._guard.processes:
+            ended = (
+                "were not started, as they were while recording" if self.replays else "cannot be started in a replay"
+            )
+            notes.append(f"these processes {ended}: {_counted(self._guard.processes)}")
         self._held.close()
         return [f"{self._folder}: {note}" for note in notes]
 
@@ -367,6 +372,10 @@ class RecordedTool:
         if isinstance(error, ToolError):
             return encode_error(error)
         return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {message_of(error)}"
+
+
+def _counted(times: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in sorted(times.items()))
 
 
 def _noted(asked: Exchange) -> Exchange:
