@@ -1,12 +1,16 @@
-"""Connections that bypass a run's client: noticed while a run is recorded, forbidden while it is replayed.
+"""Connections and processes that bypass a run's client: noticed while it is recorded, forbidden while it is replayed.
 
 Python reports them as audit events (PEP 578), whichever library makes them; those made in C go unnoticed.
 """
 
+import os
+import platform
 import socket
 import sys
 from collections import Counter
+from collections.abc import Callable
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, Final, Self
 
 in_client: ContextVar[bool] = ContextVar("in_client", default=False)
@@ -32,17 +36,21 @@ class Forbidden(PermissionError):
 class Guard:
     """While it is on, `connections` counts connections that are not the client's own, by host and port.
 
-    With `forbids`, every internet socket, name look-up and process raises Forbidden, in all threads.
+    With `forbids`, every internet socket, name look-up and process raises Forbidden, in all threads. `processes` counts
+    those started by code that is `at_work` for a sample, by program; what libraries try is no reason to end a replay.
     """
 
-    def __init__(self, *, forbids: bool) -> None:
+    def __init__(self, *, forbids: bool, at_work: Callable[[], bool] = lambda: True) -> None:
         self.forbids = forbids
         self.connections: Counter[str] = Counter()
+        self.processes: Counter[str] = Counter()
+        self._at_work = at_work
 
     def __enter__(self) -> Self:
         if not _installed:
             _installed.append(True)  # a hook cannot be removed
             sys.addaudithook(_heard)
+        platform.platform()  # `openai` asks for it in the midst of work; the first time, Python runs uname
         _on.append(self)
         return self
 
@@ -61,12 +69,22 @@ class Guard:
         elif self.forbids and event == "socket.__new__" and args[1] in _INTERNET:
             self._note("a socket")
             raise Forbidden("a replay opens no connection")
-        elif self.forbids and event in _PROCESSES:
-            raise Forbidden(f"a replay starts no process, but this starts {args[0] if args else event}")
+        elif event in _PROCESSES:
+            program = _program(event, args)
+            if self._at_work() and other_counter.get() is None:
+                self.processes[program] += 1
+            if self.forbids:
+                raise Forbidden(f"a replay starts no process, but this starts {program}")
 
     def _note(self, where: str) -> None:
         counts = other_counter.get()
         (self.connections if counts is None else counts)[where] += 1
+
+
+def _program(event: str, args: tuple[Any, ...]) -> str:
+    """The name of the program that an event starts, without its arguments, which may hold secrets."""
+    commands = (os.fsdecode(arg) for arg in args if isinstance(arg, str | bytes | os.PathLike))
+    return Path((next(commands, "").split() or [event])[0]).name
 
 
 def _heard(event: str, args: tuple[Any, ...]) -> None:

@@ -81,7 +81,7 @@ class Recorder:
         self.on, self.replays = mode != "off", mode == "replay"
         self.reads, self.writes = mode in _READ, mode in ("record", "auto", "refresh")
         self._prunes = mode in ("record", "refresh")
-        self._guard = Guard(forbids=self.replays)
+        self._guard = Guard(forbids=self.replays, at_work=lambda: _current_slot.get() is not None)
         self._problem: CassetteMiss | None = None
         self._folder, self._accounts = folder, accounts
         self.stopping = False
@@ -168,10 +168,11 @@ class Recorder:
         """Note further connections that did not go through the session."""
         self._guard.connections.update(connections)
 
-    def finish(self, *, from_start: bool = True) -> None:
+    def finish(self, *, from_start: bool = True, of_whole: Mapping[str, Any] | None = None) -> None:
         """Call when all work is done. If this run did it `from_start` to end, what it did not request is useless.
 
-        What judges share may still be needed by samples that this run did not take.
+        What judges share may still be needed by samples that this run did not take. `of_whole` describes a file whose
+        cassettes have all taken part.
         """
         for store in self._stores.values():
             whole = store.opened.keys() == store.names().keys()
@@ -181,6 +182,8 @@ class Recorder:
                 cassette.drop_unused()
             for cassette in store.opened.values() if self.writes else ():
                 cassette.mark(whole=True)
+            if whole and self.writes:
+                store.describe(of_whole or {})
 
     def close(self) -> list[str]:
         """Close the recording, and return the notes to print."""
@@ -190,8 +193,13 @@ class Recorder:
                 f"{self._unused} recorded exchanges were not requested; {self.wording.option}refresh deletes them"
             )
         if self.writes and self._guard.connections:
-            where = ", ".join(f"{place} ({times})" for place, times in sorted(self._guard.connections.items()))
+            where = _counted(self._guard.connections)
             notes.append(f"these connections did not go through {self.wording.way} and are not recorded: {where}")
+        if self._guard.processes:
+            ended = (
+                "were not started, as they were while recording" if self.replays else "cannot be started in a replay"
+            )
+            notes.append(f"these processes {ended}: {_counted(self._guard.processes)}")
         self._held.close()
         return [f"{self._folder}: {note}" for note in notes]
 
@@ -364,6 +372,10 @@ class RecordedTool:
         if isinstance(error, ToolError):
             return encode_error(error)
         return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {message_of(error)}"
+
+
+def _counted(times: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in sorted(times.items()))
 
 
 def _noted(asked: Exchange) -> Exchange:

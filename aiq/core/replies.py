@@ -15,8 +15,15 @@ from typing import Any
 _MARK = re.compile(r"\[\d+\]")
 
 _NAME = r"(?:think(?:ing)?|thoughts?|reasoning)"
-_OPEN = rf"<(?:\w+:)?{_NAME}(?:\s[^<>\n]*)?>|<\|(?:begin_of_|start_)?{_NAME}\|>|◁{_NAME}▷|(?-i:\[THINK\])"
-_CLOSE = rf"</(?:\w+:)?{_NAME}\s*>|<\|(?:end_of_|end_|/){_NAME}\|>|◁/{_NAME}▷|(?-i:\[/THINK\])"
+_CHANNEL = r"(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>"  # of gpt-oss, if its server does not parse it
+_OPEN = (
+    rf"<(?:\w+:)?{_NAME}(?:\s[^<>\n]*)?>|<\|(?:begin_of_|start_)?{_NAME}\|>|◁{_NAME}▷|(?-i:\[THINK\])"
+    rf"|{_CHANNEL}(?:analysis|commentary)\b"
+)
+_CLOSE = (
+    rf"</(?:\w+:)?{_NAME}\s*>|<\|(?:end_of_|end_|/){_NAME}\|>|◁/{_NAME}▷|(?-i:\[/THINK\])"
+    rf"|{_CHANNEL}final<\|message\|>"
+)
 _CODE = r"^[ \t]*(?P<fence>```+|~~~+).*?(?:^[ \t]*(?P=fence)[ \t]*$|\Z)|(?<!`)(?P<tick>`{1,2})(?!`)[^`\n]+(?P=tick)"
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL
 
@@ -133,6 +140,8 @@ _CALL_SYNTAX = re.compile(
     re.DOTALL,
 )
 _FENCE = re.compile(r"(```++|~~~++)[^\n`]*\n")
+_ANNOUNCED = re.compile(rf"\A\w[^{{\[]{{0,{ANNOUNCEMENT}}}\n\s*(?=[\[{{])")
+"""A few words, and perhaps the fence, before a JSON call."""
 
 
 @lru_cache(maxsize=32)  # the agent asks about its report, and then the harness
@@ -149,7 +158,7 @@ def is_tool_call(text: str) -> bool:
         before, after = text[: tags[0].start()].strip(), text[tags[-1].end() :]
         closed = re.search(r"/|end", tags[-1][0], re.IGNORECASE)
         return (is_announcement(before) or _in_json(before)) and not (closed and _has_answer(after))
-    return _in_json(text) or _CALL_SYNTAX.fullmatch(text) is not None
+    return _in_json(_ANNOUNCED.sub("", text)) or _CALL_SYNTAX.fullmatch(text) is not None
 
 
 def is_announcement(text: str) -> bool:

@@ -34,6 +34,7 @@ _SWITCHES: Final = ("seed", "temperature", "parallel_tool_calls", "stream_usage"
 _PLAIN: Final[Mapping[str, Any]] = {**dict.fromkeys(_SWITCHES, False), "structured": "prose"}
 """Quirks that reduce a request to model and messages."""
 
+_CALLER: Final = re.compile(rf"^{_ROLE}: \S+ (failed: |failed )?")
 _ADVICE: Final = re.compile(r"; llm\.quirks\.| \(llm\.model=")
 _ENOUGH: Final = 300  # tokens of a reply; more would only cost time
 _FEW: Final = 16
@@ -287,5 +288,4 @@ class Examination:
 
 def _reason(error: AiqError) -> str:
     """An error without caller and address, and without the advice that the table itself gives."""
-    said = str(error).partition(" failed")[2].lstrip(": ") or str(error)
-    return _ADVICE.split(said)[0]
+    return _ADVICE.split(_CALLER.sub("", str(error)))[0]

@@ -64,18 +64,21 @@ def _folder(settings: RunSettings) -> Path:
 
 
 def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
-    """Describe the run in the recording; report on stderr which prompts have changed since an earlier one."""
-    then = recorder.about.get("prompts", {})
-    for name, digest in manifest.hashes.prompts.items():
-        if then.get(name, digest) != digest:
-            say(f"aiq: the prompts of {name} have changed since the recording was made")
+    """Describe the run in the recording; report on stderr which prompts have changed since an earlier one.
+
+    Changed prompts are described at the end, if no sample's cassette is left that was recorded with the earlier ones.
+    """
+    now = manifest.hashes.prompts
+    then = {name: digest for name, digest in recorder.about.get("prompts", {}).items() if name in now}
+    for name in [name for name, digest in then.items() if now[name] != digest]:
+        say(f"aiq: the prompts of {name} have changed since the recording was made")
     overrides = manifest.rescored.overrides if manifest.rescored else manifest.overrides
     recorder.describe(
         {
             "experiment": manifest.experiment,
             "overrides": [text for text in overrides if not text.startswith(_OF_THIS_RUN)],
             "clock": manifest.clock,
-            "prompts": dict(manifest.hashes.prompts),
+            "prompts": {**now, **then},
             "versions": dict(manifest.versions),
         }
     )

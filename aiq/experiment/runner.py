@@ -119,7 +119,8 @@ async def execute(
                 ended, error = await work.run(todo, worked + time.monotonic() - start)
                 resources.recorder.describe({"structured": resources.forms.known})
                 if ended == "finished" and len(todo) == len(left):
-                    resources.recorder.finish(from_start=earlier is None)
+                    prompts = {"prompts": dict(manifest.hashes.prompts)}
+                    resources.recorder.finish(from_start=earlier is None, of_whole=prompts)
             if ended == "finished" and len(todo) < len(left):
                 ended = "interrupted"
         except asyncio.CancelledError:

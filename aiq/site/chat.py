@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aiq.core.concurrency import interruptible
 from aiq.core.events import Decision, Event, Round, StageChanged, ToolCalled
-from aiq.core.text import printable
+from aiq.core.text import plural, printable
 from aiq.site.tables import Sheet, show
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def show_progress(event: Event) -> None:
         case StageChanged():
             text = event.stage.replace("_", " ")
         case Round():
-            text = f"round {event.number}: {len(event.queries)} queries, {len(event.new_sources)} new sources"
+            queries, sources = len(event.queries), len(event.new_sources)
+            text = f"round {event.number}: {plural(queries, 'query', 'queries')}, {plural(sources, 'new source')}"
         case ToolCalled() if query := event.arguments.get("query"):
             text = f"{event.tool}: {query}"
         case Decision(name="resumed"):

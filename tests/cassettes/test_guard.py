@@ -1,10 +1,12 @@
 """Connections that bypass a run's client: counted while recording, impossible while replaying."""
 
 import asyncio
+import os
 import socket
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -47,9 +49,24 @@ def test_connections_are_counted_in_all_threads_except_the_clients_own(port: int
         assert in_a_thread(lambda: connect(port)) == []
         with binding(in_client, True):
             connect(port)
-        subprocess.run([sys.executable, "-c", ""], check=True)
     connect(port)
     assert dict(guard.connections) == {f"127.0.0.1:{port}": 2}
+
+
+@pytest.mark.parametrize("forbids", [False, True])
+def test_processes_at_work_are_counted_by_program(forbids: bool) -> None:
+    working = ["yes"]
+    with Guard(forbids=forbids, at_work=lambda: bool(working)) as guard:
+        for start in (lambda: subprocess.run(["/bin/echo", "sk-secret"]), lambda: os.system("true sk-secret")):
+            with suppress(Forbidden):
+                start()
+        with binding(other_counter, Counter()), suppress(Forbidden):
+            subprocess.run(["/bin/echo"])
+        working.clear()
+        with suppress(Forbidden):
+            subprocess.run(["/bin/echo"])
+    assert guard.processes == {"echo": 1, "true": 1}
+    assert guard.connections == {}
 
 
 def test_connections_recorded_by_other_means_are_counted_separately(port: int) -> None:

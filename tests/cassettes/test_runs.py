@@ -235,6 +235,21 @@ def test_after_a_prompt_change_only_affected_requests_are_recorded_again(
     assert len(proxy.forwarded) == asked
 
 
+@pytest.mark.usefixtures("elsewhere")
+def test_samples_that_a_refresh_left_out_are_still_of_the_earlier_prompts(
+    proxy: Proxy, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    chosen = ("experiment=shallow_freshqa", "judge=[]", f"llm.base_url={proxy.base_url}", "agent.prompts_dir=prompts")
+    prompt = shutil.copytree(shipped("aiq/agents/ai_q/prompts"), tmp_path / "prompts") / "shallow_researcher.j2"
+    run(*chosen, "limit=2", "cassette=record")
+    prompt.write_text(prompt.read_text(encoding="utf-8").replace("research", "Research", 1), encoding="utf-8")
+    for limit, code in (("limit=1", 1), ("limit=2", 0)):
+        run(*chosen, limit, "cassette=refresh")
+        capsys.readouterr()
+        assert main(["cassettes", "verify", "cassettes/shallow_freshqa"]) == code
+        assert ("the prompts of agent have changed" in capsys.readouterr().out) == bool(code)
+
+
 TINY = ("experiment=tiny", "agent.ask=true", "judge.letters.ask=true")
 TWO = "judge=[letters,words]"
 

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -200,6 +202,18 @@ async def test_unrecorded_connections_are_reported_for_an_agent_but_not_for_a_re
     with pytest.raises(CassetteMiss, match=r"a connection \(.*use session\.openai"):
         async with deck("replay") as d:
             await outcome_of(asyncio.wait_for(_swallowed(with_a_client_of_its_own(d)), 5))
+
+
+async def test_processes_of_an_agent_are_reported(deck: DeckMaker) -> None:
+    for mode, said in (
+        ("record", "cannot be started in a replay"),
+        ("replay", "were not started, as they were while recording"),
+    ):
+        async with deck(mode) as d:
+            with suppress(PermissionError):  # an agent may swallow it
+                subprocess.run(["/bin/echo"], stdout=subprocess.DEVNULL)  # noqa: ASYNC221  as agents do
+        (note,) = d.notes
+        assert note.endswith(f"these processes {said}: echo (1)")
 
 
 async def _swallowed(work: Any) -> None:

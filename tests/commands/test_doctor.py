@@ -41,6 +41,7 @@ class Model:
     key: str | None = None
     usage: bool = True
     json: bool = True
+    streams: bool = True
     port: int = 0
     bodies: list[dict[str, Any]] = field(default_factory=list)
 
@@ -59,7 +60,7 @@ class Model:
         null = any(message["content"] is None for message in body["messages"])
         if (named and "name" in self.fails_at) or (null and "null" in self.fails_at):
             return error(500, "Internal Server Error")
-        if body.get("stream"):
+        if body.get("stream") and self.streams:
             return streamed(chunk(content="Hello"), chunk("stop"))
         text = f"{self.key or 'zero'} one two three four five six seven eight nine ten " * (
             1 if self.limit in body else 9
@@ -138,13 +139,19 @@ def test_the_suggested_settings_fix_what_failed(
 
 
 def test_a_missing_optional_feature_is_only_a_note(serve: Callable[[Model], list[str]], capsys: Captured) -> None:
-    assert main(["doctor", *serve(Model(usage=False, json=False, limit="none"))]) == 0
+    assert main(["doctor", *serve(Model(usage=False, json=False, streams=False, limit="none"))]) == 0
     out = capsys.readouterr().out
     levels, typed = read(out)
-    assert {name for name, level in levels.items() if level != "ok"} == {"usage", "reply limit", "JSON schema"}
+    assert {name for name, level in levels.items() if level != "ok"} == {
+        "usage",
+        "reply limit",
+        "JSON schema",
+        "streaming",
+    }
     assert typed == []
     assert "what a run costs is unknown" in out
     assert "llm.max_tokens has no effect" in " ".join(out.split())
+    assert "streaming note broke off its stream: this endpoint sends no events" in " ".join(out.split())
 
 
 @each("stops")

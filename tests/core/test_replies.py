@@ -34,12 +34,17 @@ CLOSED = [
     ("Let me see.\n</think>X", "X"),
     ("I look it up. </think> X", "X"),
     ("a</think>b</think>X", "X"),
+    ("<|channel|>analysis<|message|>a [1]\n\nb<|end|><|start|>assistant<|channel|>final<|message|>X", "X"),
+    ("analysis a<|end|><|start|>assistant<|channel|>final<|message|>X", "X"),
+    ("<|start|>assistant<|channel|>analysis<|message|>a\n\nb<|end|><|channel|>final<|message|>X", "X"),
+    ("<|channel|>final<|message|>X", "X"),
 ]
 NAMED = [
     "no tags",
     "R1 writes `<think>` first and `</think>` last",
     "R1 writes <think> and </think> around it",
     "R1 ends with </think> and goes on",
+    "gpt-oss writes <|channel|>final<|message|> before its answer [1].",
     "A <think> tag",
     "R1 is of 2025 [1].\n\n<think> tags surround what it thinks.",
     "<think> and </think> surround what it thinks [1].",
@@ -50,7 +55,13 @@ NAMED = [
     "It looks so:\n\n```\n<think>a</think>\n```\n\nX",
     "[Thinking](https://x.test) about [think] tanks",
 ]
-UNFINISHED = ["<think>The user asks about it. Let me see and", "X\n<think>b", "<think>a</think>X\n\n<Reasoning>\nb"]
+UNFINISHED = [
+    '<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"q": 1}<|call|>',
+    "<|channel|>analysis<|message|>The user",
+    "<think>The user asks about it. Let me see and",
+    "X\n<think>b",
+    "<think>a</think>X\n\n<Reasoning>\nb",
+]
 
 
 @pytest.mark.parametrize(("reply", "answer"), CLOSED)
@@ -107,6 +118,9 @@ CALLS = [
     '```tool_code\nprint(search(query="x"))\n```',
     '```\n<tool_call>{"name": "x"}</tool_call>\n```',
     'Let me search for that.\n<tool_call>{"name": "x", "arguments": {}}</tool_call>',
+    'Let me search for that.\n\n{"name": "x", "arguments": {"q": [1]}}',
+    'I call the tool:\n\n```json\n{"name": "x", "arguments": {}}\n```',
+    'I call the tool:\n[{"name": "x", "argum',
     'web_search_tool(query="x")',
     '[web_search_tool(query="x"), b(c=1)]',
     'Action: search\nAction Input: {"q": 1}',
@@ -134,6 +148,8 @@ ANSWERS = [
     "Use `<tool_call>` tags.",
     'A call looks like this:\n\n```json\n{"name": "x", "arguments": {}}\n```\n\nand so on.',
     'The founder is Ransen [1].\n<tool_call>{"name": "x"}</tool_call>',
+    'The founder is Ransen [1].\n{"name": "x", "arguments": {}}',
+    'Her data:\n{"name": "Ransen", "born": 1912}',
     '{"answer": "Ransen"}',
     'The API takes "parameters": {"a": 1}',
     "<tooltip>x</tooltip>",
