@@ -65,30 +65,30 @@ class World:
 
     def runs(self, draw: Draw, *gains: float) -> list[BaselineFile]:
         """A run for each gain, on the same samples; all its metrics except counts are better by the gain."""
-        hard = draw.normal(size=(len(self.kinds), self.n))
-        hard = hard if self.apart else np.broadcast_to(hard[0], hard.shape)
+        difficulty = draw.normal(size=(len(self.kinds), self.n))
+        difficulty = difficulty if self.apart else np.broadcast_to(difficulty[0], difficulty.shape)
         judge = JudgeSpec(name="j", version="1", hash="h", metrics=self.metrics)
-        found: list[BaselineFile] = []
+        baselines: list[BaselineFile] = []
         for name, gain in zip("ABCDEFGH", gains, strict=False):
             own = draw.normal(size=(len(self.kinds), self.n))
-            own = self.alike**0.5 * hard + (1 - self.alike) ** 0.5 * (own if self.apart else own[0])
-            scores = [_DRAWN[kind](draw, level, gain, self.epochs) for kind, level in zip(self.kinds, own, strict=True)]
-            attempts = (self._attempt(scores, place, epoch) for place in range(self.n) for epoch in range(self.epochs))
-            held = _EMPTY.model_copy(update={"judges": (judge,), "attempts": tuple(attempts)})
-            found.append(Simulated(Path(f"{name}.json"), held))
-        return found
+            own = self.alike**0.5 * difficulty + (1 - self.alike) ** 0.5 * (own if self.apart else own[0])
+            scores = [_DRAWS[kind](draw, level, gain, self.epochs) for kind, level in zip(self.kinds, own, strict=True)]
+            attempts = (self._attempt(scores, index, epoch) for index in range(self.n) for epoch in range(self.epochs))
+            baseline = _EMPTY.model_copy(update={"judges": (judge,), "attempts": tuple(attempts)})
+            baselines.append(Simulated(Path(f"{name}.json"), baseline))
+        return baselines
 
-    def _attempt(self, scores: Sequence[tuple[Array, Array | None]], place: int, epoch: int) -> Attempt:
+    def _attempt(self, scores: Sequence[tuple[Array, Array | None]], index: int, epoch: int) -> Attempt:
         numbers = [
-            float(over[place, epoch]) if under is None else (float(over[place, epoch]), float(under[place, epoch]))
-            for over, under in scores
+            float(num[index, epoch]) if den is None else (float(num[index, epoch]), float(den[index, epoch]))
+            for num, den in scores
         ]
         return Attempt(
-            sample=f"s{place}",
+            sample=f"s{index}",
             epoch=epoch + 1,
-            hash=f"h{place}",
+            hash=f"h{index}",
             report="r",
-            tags={"hops": f"{place % 3}", "split": f"{place % 2}"} if self.tags else {},
+            tags={"hops": f"{index % 3}", "split": f"{index % 2}"} if self.tags else {},
             spend=Usage(calls=1, input_tokens=100),
             scores={metric.name: number for metric, number in zip(self.metrics, numbers, strict=True)},
         )
@@ -115,26 +115,26 @@ _EMPTY = Baseline(
 )
 
 
-def _right(draw: Draw, own: Array, gain: float, epochs: int) -> tuple[Array, None]:
-    chance = 0.15 + 0.6 * ndtr(own) + gain
-    return (draw.random((len(own), epochs)) < chance[:, None]).astype(float), None
+def _right(draw: Draw, level: Array, gain: float, epochs: int) -> tuple[Array, None]:
+    chance = 0.15 + 0.6 * ndtr(level) + gain
+    return (draw.random((len(level), epochs)) < chance[:, None]).astype(float), None
 
 
-def _score(draw: Draw, own: Array, gain: float, epochs: int) -> tuple[Array, None]:
-    found = 0.45 + gain + 0.08 * own[:, None] + 0.06 * draw.normal(size=(len(own), epochs))
-    return np.clip(found, 0, 1), None
+def _score(draw: Draw, level: Array, gain: float, epochs: int) -> tuple[Array, None]:
+    scores = 0.45 + gain + 0.08 * level[:, None] + 0.06 * draw.normal(size=(len(level), epochs))
+    return np.clip(scores, 0, 1), None
 
 
-def _cited(draw: Draw, own: Array, gain: float, epochs: int) -> tuple[Array, Array]:
-    under = 1 + draw.poisson(8, size=(len(own), epochs))
-    return draw.binomial(under, (0.15 + 0.6 * ndtr(own) + gain)[:, None]), under
+def _cited(draw: Draw, level: Array, gain: float, epochs: int) -> tuple[Array, Array]:
+    trials = 1 + draw.poisson(8, size=(len(level), epochs))
+    return draw.binomial(trials, (0.15 + 0.6 * ndtr(level) + gain)[:, None]), trials
 
 
-def _sources(draw: Draw, own: Array, gain: float, epochs: int) -> tuple[Array, None]:
-    return draw.poisson(np.exp(1 + 0.4 * own)[:, None], size=(len(own), epochs)), None
+def _sources(draw: Draw, level: Array, gain: float, epochs: int) -> tuple[Array, None]:
+    return draw.poisson(np.exp(1 + 0.4 * level)[:, None], size=(len(level), epochs)), None
 
 
-_DRAWN: dict[str, Callable[[Draw, Array, float, int], tuple[Array, Array | None]]] = {
+_DRAWS: dict[str, Callable[[Draw, Array, float, int], tuple[Array, Array | None]]] = {
     "right": _right,
     "score": _score,
     "cited": _cited,
@@ -154,8 +154,8 @@ WORLDS = {
 
 def alarmed(runs: Sequence[BaselineFile]) -> bool:
     """Whether a comparison finds any difference."""
-    found = compare(runs)
-    return any(one.p is not None and one.p < LEVEL for pair in found.pairs for one in pair.changes)
+    comparison = compare(runs)
+    return any(change.p is not None and change.p < LEVEL for pair in comparison.pairs for change in pair.changes)
 
 
 def fails(runs: Sequence[BaselineFile], margin: float) -> bool:
@@ -174,11 +174,11 @@ WAYS: Mapping[str, Callable[[Sequence[BaselineFile]], bool]] = {
 
 def alarms(world: World, experiments: int) -> dict[str, float]:
     """By way, the share of experiments without any true difference in which one is found."""
-    draw, found = np.random.default_rng(world.n), Counter[str]()
+    draw, counts = np.random.default_rng(world.n), Counter[str]()
     for _ in range(experiments):
         runs = world.runs(draw, 0.0, 0.0, 0.0, 0.0)
-        found.update(name for name, wrong in WAYS.items() if wrong(runs))
-    return {name: found[name] / experiments for name in WAYS}
+        counts.update(name for name, test in WAYS.items() if test(runs))
+    return {name: counts[name] / experiments for name in WAYS}
 
 
 def power(world: World, gain: float, experiments: int) -> float:
@@ -195,26 +195,26 @@ def planned(world: World, gain: float, runs: int = 2) -> tuple[Prospect | None, 
 
 def power_rows(experiments: int) -> Iterator[tuple[str, str, float, bool]]:
     """The effect to find, the planned size, the share of experiments that find it, and whether that is as promised."""
-    within = POWER_WITHIN + 2 * (POWER * (1 - POWER) / experiments) ** 0.5  # plus two standard errors of the simulation
+    margin = POWER_WITHIN + 2 * (POWER * (1 - POWER) / experiments) ** 0.5  # plus two standard errors of the simulation
     pilots = (("right", 0.1, 1), ("right", 0.25, 1), ("score", 0.03, 1), ("cited", 0.08, 1), ("right", 0.1, 3))
     for kind, gain, epochs in pilots:
         world = World((kind,), 800, epochs)
         _, most = planned(world, gain)
-        found = power(replace(world, n=most.samples or 2), gain, experiments)
+        share = power(replace(world, n=most.samples or 2), gain, experiments)
         name = f"{kind}, +{gain:g}, {epochs} epochs" if epochs > 1 else f"{kind}, +{gain:g}"
-        more = epochs > 1 and found > POWER  # planned for Holm's first step of three tests, with pass@k and pass^k
-        yield name, f"{most.samples} samples", found, more or abs(found - POWER) <= within
+        exceeds = epochs > 1 and share > POWER  # planned for Holm's first step of three tests, with pass@k and pass^k
+        yield name, f"{most.samples} samples", share, exceeds or abs(share - POWER) <= margin
     world = World(("right",), 400, epochs=2, alike=0.9)
     _, most = planned(world, 0.06)
-    found = power(replace(world, epochs=most.epochs or 1), 0.06, experiments)
-    yield "right, +0.06, 400 samples", f"{most.epochs} epochs", found, found >= POWER - within
+    share = power(replace(world, epochs=most.epochs or 1), 0.06, experiments)
+    yield "right, +0.06, 400 samples", f"{most.epochs} epochs", share, share >= POWER - margin
     for alike in (1.0, 0.0):
         world = World(("score",), 800, 3, alike=alike)
         least, most = planned(world, 0.03, runs=1)
         bound = least if alike and least else most
-        found = power(replace(world, n=bound.samples or 2), 0.03, experiments)
+        share = power(replace(world, n=bound.samples or 2), 0.03, experiments)
         name = f"score, +0.03, one run, {'same' if alike else 'other'} difficulties"
-        yield name, f"{bound.samples} samples", found, abs(found - POWER) <= within
+        yield name, f"{bound.samples} samples", share, abs(share - POWER) <= margin
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -225,14 +225,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"false alarms in {options.experiments:,} experiments without any true difference")
     print(f"{'':24}", *WAYS, sep="  ")
     for name, world in WORLDS.items():
-        found = alarms(world, options.experiments)
-        print(f"{name:24}", *(f"{found[way]:{len(way)}.3f}" for way in WAYS), sep="  ", flush=True)
-        chance = 2 * (LEVEL * (1 - LEVEL) / options.experiments) ** 0.5  # two standard errors of the simulation itself
-        broken += sum(found[way] > (LEVEL if way == "gate" else MOST_ALARMS) + chance for way in WAYS)
-        broken += set(world.kinds) == {"score"} and found["compare"] < LEAST_ALARMS - chance
+        shares = alarms(world, options.experiments)
+        print(f"{name:24}", *(f"{shares[way]:{len(way)}.3f}" for way in WAYS), sep="  ", flush=True)
+        noise = 2 * (LEVEL * (1 - LEVEL) / options.experiments) ** 0.5  # two standard errors of the simulation itself
+        broken += sum(shares[way] > (LEVEL if way == "gate" else MOST_ALARMS) + noise for way in WAYS)
+        broken += set(world.kinds) == {"score"} and shares["compare"] < LEAST_ALARMS - noise
     print(f"\npower, planned to be {POWER}")
-    for name, planned_for, share, kept in power_rows(options.experiments):
-        print(f"{name:44} {planned_for:>14} {share:8.3f}", flush=True)
+    for name, size, share, kept in power_rows(options.experiments):
+        print(f"{name:44} {size:>14} {share:8.3f}", flush=True)
         broken += not kept
     print(f"{broken} promises broken" if broken else "every promise is kept")
     return 1 if broken else 0

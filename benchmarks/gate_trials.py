@@ -55,8 +55,8 @@ def broken(samples: list[Row], scores: list[Row], draw: random.Random) -> set[st
 
 def costly(samples: list[Row], scores: list[Row], draw: random.Random) -> set[str]:
     for row in samples:
-        for used in row["usage"].values():
-            used["cost_usd"] *= 2
+        for usage in row["usage"].values():
+            usage["cost_usd"] *= 2
     return {row["sample_id"] for row in samples}
 
 
@@ -69,8 +69,8 @@ DEGRADATIONS: dict[str, tuple[str, Degradation]] = {
 
 
 def made(seed: int, limit: int, results: Path) -> RunFolder:
-    own = (f"seed={seed}", f"limit={limit}", f"output_dir={results}")
-    return RunFolder(aiq.run([*SETTINGS, *own]).folder)
+    overrides = (f"seed={seed}", f"limit={limit}", f"output_dir={results}")
+    return RunFolder(aiq.run([*SETTINGS, *overrides]).folder)
 
 
 def degraded(run: RunFolder, how: Degradation, seed: int) -> tuple[RunFolder, set[str]]:
@@ -87,8 +87,8 @@ def degraded(run: RunFolder, how: Degradation, seed: int) -> tuple[RunFolder, se
 
 def named(found: GateResult, what: str) -> set[str]:
     """The samples that a failed gate names for a metric or limit."""
-    metrics = {one.metric: set(one.samples) for one in found.metrics if one.standing == "worse"}
-    limits = {one.name: set(one.samples) for one in found.limits if one.broken}
+    metrics = {item.metric: set(item.samples) for item in found.metrics if item.standing == "worse"}
+    limits = {item.name: set(item.samples) for item in found.limits if item.broken}
     return {**metrics, **limits}.get(what, set())
 
 
@@ -100,21 +100,21 @@ def trials(runs: Sequence[RunFolder], settings: GateSettings) -> int:
         Baseline.of(run).write(path)
         baselines.append(BaselineFile(path))
     strict = settings.model_copy(update={"inconclusive": "fail"})
-    own = sum(gate(baseline, run, strict).passed for baseline, run in zip(baselines, runs, strict=True))
-    print(f"against its own baseline: {own} of {len(runs)} pass")
-    pairs = [gate(one, other, settings) for one, other in permutations(baselines, 2)]
-    alarms = sum(not found.passed for found in pairs)
+    passed = sum(gate(baseline, run, strict).passed for baseline, run in zip(baselines, runs, strict=True))
+    print(f"against its own baseline: {passed} of {len(runs)} pass")
+    pairs = [gate(first, second, settings) for first, second in permutations(baselines, 2)]
+    alarms = sum(not result.passed for result in pairs)
     print(f"differing only in seed: {alarms} of {len(pairs)} pairs fail (at most {MOST_FALSE:.0%})")
-    problems = (own < len(runs)) + (alarms > MOST_FALSE * len(pairs))
-    for name, (what, how) in DEGRADATIONS.items():
-        found, others = 0, []
-        for place, run in enumerate(runs):
-            copy, worse = degraded(run, how, place)
-            found += named(gate(baselines[place], copy, settings), what) == worse
-            others += [not gate(base, copy, settings).passed for base in baselines if base is not baselines[place]]
-        print(f"{name}: {found} of {len(runs)} fail and name {what} and the samples", end="")
-        print(f"; against the baseline of another seed {sum(others)} of {len(others)} fail" if others else "")
-        problems += found < len(runs)
+    problems = (passed < len(runs)) + (alarms > MOST_FALSE * len(pairs))
+    for name, (figure, degrade) in DEGRADATIONS.items():
+        detected, failed = 0, []
+        for index, run in enumerate(runs):
+            copy, worse = degraded(run, degrade, index)
+            detected += named(gate(baselines[index], copy, settings), figure) == worse
+            failed += [not gate(base, copy, settings).passed for base in baselines if base is not baselines[index]]
+        print(f"{name}: {detected} of {len(runs)} fail and name {figure} and the samples", end="")
+        print(f"; against the baseline of another seed {sum(failed)} of {len(failed)} fail" if failed else "")
+        problems += detected < len(runs)
     return problems
 
 

@@ -64,8 +64,8 @@ def of_mean(low: float | None, high: float | None, method: Method = "score") -> 
 
 
 def of_ratio(sampled: Sampled) -> Interval | None:
-    found = ratio_estimate([[pair] for pair in zip(*(part.tolist() for part in sampled), strict=True)], 0.0, 1.0)
-    return found.ci95 if found else None
+    estimate = ratio_estimate([[pair] for pair in zip(*(part.tolist() for part in sampled), strict=True)], 0.0, 1.0)
+    return estimate.ci95 if estimate else None
 
 
 def of_labels(sampled: Sampled) -> Interval | None:
@@ -78,9 +78,9 @@ def labels_only(sampled: Sampled) -> Interval:
 
 
 def of_other_labels(sampled: Sampled) -> Interval | None:
-    known = rates(list(zip(sampled[0].tolist(), sampled[1].tolist(), strict=True)))
-    found = rogan_gladen(sampled[2].tolist(), known) if known else None
-    return found[1] if found else (0.0, 1.0)  # the command prints no interval: the labels say too little
+    judge_rates = rates(list(zip(sampled[0].tolist(), sampled[1].tolist(), strict=True)))
+    estimate = rogan_gladen(sampled[2].tolist(), judge_rates) if judge_rates else None
+    return estimate[1] if estimate else (0.0, 1.0)  # the command prints no interval: the labels say too little
 
 
 def of_difference(sampled: Sampled) -> Interval | None:
@@ -108,10 +108,10 @@ def _mid_p(right: int, n: int) -> Interval:
     def below(share: float) -> float:
         return float(stats.binom.cdf(right - 1, n, share) + stats.binom.pmf(right, n, share) / 2 - 0.025)
 
-    ends = 1e-12, 1 - 1e-12
+    bracket = 1e-12, 1 - 1e-12
     return (
-        optimize.brentq(above, *ends) if right else 0.0,
-        optimize.brentq(below, *ends) if right < n else 1.0,
+        optimize.brentq(above, *bracket) if right else 0.0,
+        optimize.brentq(below, *bracket) if right < n else 1.0,
     )
 
 
@@ -119,16 +119,16 @@ def kinds() -> Iterator[Kind]:
     """Every kind of number in a run."""
     share = of_mean(0, 1)
     exact, least = of_mean(0, 1, "exact"), LEAST_COVERAGE
-    once = {f"p={p:g}": (_repeated(p, 1), p) for p in SHARES}
-    yield Kind("shares", once, share, mid_p, shares=True, promise=MEAN_COVERAGE, least=least)
-    yield Kind("shares, exact", once, exact, mid_p)
+    single = {f"p={p:g}": (_repeated(p, 1), p) for p in SHARES}
+    yield Kind("shares", single, share, mid_p, shares=True, promise=MEAN_COVERAGE, least=least)
+    yield Kind("shares, exact", single, exact, mid_p)
     for epochs in (2, 3, 5):
         for alike in (0.0, 0.5):
             name = f"shares, {epochs} epochs{' alike' if alike else ''}"
-            again = {f"p={p:g}": (_repeated(p, epochs, alike), p) for p in SHARES}
-            yield Kind(name, again, share, students, promise=MEAN_COVERAGE, least=least)
+            repeated = {f"p={p:g}": (_repeated(p, epochs, alike), p) for p in SHARES}
+            yield Kind(name, repeated, share, students, promise=MEAN_COVERAGE, least=least)
             if epochs == 5:
-                yield Kind(f"{name}, exact", again, exact, students)
+                yield Kind(f"{name}, exact", repeated, exact, students)
     ratios = {f"p={p:g}": (_ratio(p), p) for p in SHARES}
     yield Kind("ratios", ratios, of_ratio, linearised, promise=MEAN_COVERAGE, least=least)
     scores = {f"beta({20 * m:g}, {20 - 20 * m:g})": (_beta(m, 20), m) for m in (0.05, 0.2, 0.5, 0.8, 0.95)}
@@ -158,9 +158,9 @@ def kinds() -> Iterator[Kind]:
 
 def linearised(sampled: Sampled) -> Interval:
     """Student's interval of a ratio."""
-    over, under = sampled
-    ratio = float(over.sum() / under.sum())
-    low, high = students(((over - ratio * under) / under.mean(),))
+    numerators, denominators = sampled
+    ratio = float(numerators.sum() / denominators.sum())
+    low, high = students(((numerators - ratio * denominators) / denominators.mean(),))
     return ratio + low, ratio + high
 
 
@@ -188,8 +188,8 @@ def _repeated(share: float, epochs: int, alike: float = 0.0) -> Callable[[Draw, 
 
     def draw_means(draw: Draw, n: Size) -> Sampled:
         strength = (1 - alike) / alike if alike else 0.0
-        own = draw.beta(share * strength, (1 - share) * strength, n) if alike else np.full(n, share)
-        return (draw.binomial(epochs, own) / epochs,)
+        shares = draw.beta(share * strength, (1 - share) * strength, n) if alike else np.full(n, share)
+        return (draw.binomial(epochs, shares) / epochs,)
 
     return draw_means
 
@@ -198,8 +198,8 @@ def _ratio(share: float) -> Callable[[Draw, Size], Sampled]:
     """Reports of 1 to about 30 citations, each correct with a probability specific to the report."""
 
     def draw_counts(draw: Draw, n: Size) -> Sampled:
-        under = 1 + draw.poisson(draw.gamma(2, 4, n))
-        return draw.binomial(under, draw.beta(10 * share, 10 * (1 - share), n)).astype(float), under.astype(float)
+        totals = 1 + draw.poisson(draw.gamma(2, 4, n))
+        return draw.binomial(totals, draw.beta(10 * share, 10 * (1 - share), n)).astype(float), totals.astype(float)
 
     return draw_counts
 
@@ -208,9 +208,9 @@ def _paired(first: float, second: float) -> Callable[[Draw, Size], Sampled]:
     """Two runs on the same questions, half of which are equally hard for both."""
 
     def draw_runs(draw: Draw, n: Size) -> Sampled:
-        hard = draw.random(n)
-        other = np.where(draw.random(n) < 0.5, hard, draw.random(n))
-        return (hard < first).astype(float), (other < second).astype(float)
+        difficulty = draw.random(n)
+        other_difficulty = np.where(draw.random(n) < 0.5, difficulty, draw.random(n))
+        return (difficulty < first).astype(float), (other_difficulty < second).astype(float)
 
     return draw_runs
 
@@ -218,20 +218,20 @@ def _paired(first: float, second: float) -> Callable[[Draw, Size], Sampled]:
 def _labels(share: float, sensitivity: float, specificity: float, labelled: float) -> Callable[[Draw, Size], Sampled]:
     """Labels of n samples with a share `labelled` right, and 400 samples with `share` right; a judge scores both."""
 
-    def judged(draw: Draw, right: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-        said = draw.random(right.shape)
-        return np.asarray(np.where(right, said < sensitivity, said >= specificity), dtype=float)
+    def judge(draw: Draw, right: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        uniform = draw.random(right.shape)
+        return np.asarray(np.where(right, uniform < sensitivity, uniform >= specificity), dtype=float)
 
     def draw_labels(draw: Draw, n: Size) -> Sampled:
-        right, others = draw.random(n) < labelled, draw.random((n[0], 400)) < share
-        return right.astype(float), judged(draw, right), judged(draw, others)
+        right, unlabelled = draw.random(n) < labelled, draw.random((n[0], 400)) < share
+        return right.astype(float), judge(draw, right), judge(draw, unlabelled)
 
     return draw_labels
 
 
 def _paired_scores(draw: Draw, n: Size) -> Sampled:
-    hard = draw.normal(0, 1, n)
-    first, second = (1 / (1 + np.exp(-(hard + draw.normal(0, 0.5, n)))) for _ in range(2))
+    difficulty = draw.normal(0, 1, n)
+    first, second = (1 / (1 + np.exp(-(difficulty + draw.normal(0, 0.5, n)))) for _ in range(2))
     return first, second
 
 
@@ -239,44 +239,44 @@ def measured(kind: Kind, n: int, experiments: int) -> tuple[float, float, str, f
     """Mean and least coverage over the kind's distributions, where it is least, and mean width relative to `other`."""
     draw, coverage = np.random.default_rng(n), {}
     widths: list[float] = []
-    others: list[float] = []
+    other_widths: list[float] = []
     for name, (sample, truth) in kind.distributions.items():
-        covered = 0
+        hits = 0
         for number, sampled in enumerate(zip(*sample(draw, (experiments, n)), strict=True)):
-            found = kind.interval(sampled)
-            if found is None:
+            interval = kind.interval(sampled)
+            if interval is None:
                 continue
-            covered += found[0] - 1e-12 <= truth <= found[1] + 1e-12
+            hits += interval[0] - 1e-12 <= truth <= interval[1] + 1e-12
             if number < COMPARED:
-                widths.append(found[1] - found[0])
-                others.append(float(np.ptp(kind.other(sampled))))
-        coverage[name] = covered / experiments
+                widths.append(interval[1] - interval[0])
+                other_widths.append(float(np.ptp(kind.other(sampled))))
+        coverage[name] = hits / experiments
     least = min(coverage, key=lambda name: coverage[name])
-    return fmean(coverage.values()), coverage[least], least, fmean(widths) / fmean(others)
+    return fmean(coverage.values()), coverage[least], least, fmean(widths) / fmean(other_widths)
 
 
 def _measured(row: tuple[int, int, int]) -> tuple[float, float, str, float]:
     """`measured` in a separate process, given the kind by its position, n and the number of experiments."""
-    place, n, experiments = row
-    return measured(list(kinds())[place], n, experiments)
+    index, n, experiments = row
+    return measured(list(kinds())[index], n, experiments)
 
 
 def at_every_p(n: int, method: Method) -> tuple[float, float, float]:
     """Exact coverage for a share of n samples: mean and least over every p from 0.02 to 0.98, and p of the least."""
-    found = [_share_interval(right, n, method) for right in range(n + 1)]
-    covered = sum(
+    intervals = [_share_interval(right, n, method) for right in range(n + 1)]
+    coverage = sum(
         stats.binom.pmf(right, n, EVERY_P) * ((low <= EVERY_P + 1e-12) & (high >= EVERY_P - 1e-12))
-        for right, (low, high) in enumerate(found)
+        for right, (low, high) in enumerate(intervals)
     )
-    worst = int(np.argmin(covered))
-    return float(np.mean(covered)), float(covered[worst]), float(EVERY_P[worst])
+    worst = int(np.argmin(coverage))
+    return float(np.mean(coverage)), float(coverage[worst]), float(EVERY_P[worst])
 
 
 def _share_interval(right: int, n: int, method: Method) -> Interval:
     share = right / n
-    found = mean_interval(share, [1 - share] * right + [-share] * (n - right), 0, 1, method)
-    assert found is not None
-    return found
+    interval = mean_interval(share, [1 - share] * right + [-share] * (n - right), 0, 1, method)
+    assert interval is not None
+    return interval
 
 
 def rivals(n: int, experiments: int) -> Iterator[tuple[str, str, float, float, float]]:
@@ -292,11 +292,11 @@ def rivals(n: int, experiments: int) -> Iterator[tuple[str, str, float, float, f
             coverage, widths = [], []
             for sample, truth in kind.distributions.values():
                 draw = np.random.default_rng(n)
-                drawn = zip(*sample(draw, (experiments, n)), strict=True)
-                ends = [interval(one, draw) or (0.0, 0.0) for one in drawn]
-                cut = [(max(0.0, low), min(1.0, high)) for low, high in ends]
-                coverage.append(fmean(low - 1e-12 <= truth <= high + 1e-12 for low, high in cut))
-                widths.append(fmean(high - low for low, high in cut))
+                samples = zip(*sample(draw, (experiments, n)), strict=True)
+                bounds = [interval(experiment, draw) or (0.0, 0.0) for experiment in samples]
+                clipped = [(max(0.0, low), min(1.0, high)) for low, high in bounds]
+                coverage.append(fmean(low - 1e-12 <= truth <= high + 1e-12 for low, high in clipped))
+                widths.append(fmean(high - low for low, high in clipped))
             yield kind.name, method, fmean(coverage), min(coverage), fmean(widths)
 
 
@@ -305,16 +305,16 @@ def _bootstrap(values: "np.ndarray[Any, Any]", draw: Draw, resamples: int = 1000
     mean, spread = float(values.mean()), float(values.std(ddof=1))
     if not spread:
         return (mean, mean), (mean, mean)
-    drawn = values[draw.integers(0, len(values), (resamples, len(values)))]
-    means, spreads = drawn.mean(axis=1), drawn.std(axis=1, ddof=1)
+    resampled = values[draw.integers(0, len(values), (resamples, len(values)))]
+    means, spreads = resampled.mean(axis=1), resampled.std(axis=1, ddof=1)
     low, high = np.quantile((means - mean)[spreads > 0] / spreads[spreads > 0], (0.025, 0.975))
     studentised = mean - high * spread, mean - low * spread
-    below = float(np.mean(means < mean) + np.mean(means == mean) / 2)
-    bias = float(stats.norm.ppf(min(1 - 1e-6, max(1e-6, below))))
-    gaps = values - mean
-    acceleration = float((gaps**3).sum() / (6 * (gaps**2).sum() ** 1.5))
+    share_below = float(np.mean(means < mean) + np.mean(means == mean) / 2)
+    bias = float(stats.norm.ppf(min(1 - 1e-6, max(1e-6, share_below))))
+    deviations = values - mean
+    acceleration = float((deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5))
     quantiles = [bias + sign * 1.959964 for sign in (-1, 1)]
-    ranks = [stats.norm.cdf(bias + at / (1 - acceleration * at)) for at in quantiles]
+    ranks = [stats.norm.cdf(bias + z / (1 - acceleration * z)) for z in quantiles]
     low_end, high_end = np.quantile(means, ranks)
     return (float(studentised[0]), float(studentised[1])), (float(low_end), float(high_end))
 
@@ -335,14 +335,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{'kind':30} {'n':>4} {'coverage':>9} {'least':>6} {'width':>6}  least at")
     broken, unreached = [], []
     rows = [
-        (at, n, experiments) for at, kind in enumerate(kinds()) for n in (QUICK_SIZES if options.quick else kind.sizes)
+        (i, n, experiments) for i, kind in enumerate(kinds()) for n in (QUICK_SIZES if options.quick else kind.sizes)
     ]
-    known = list(kinds())
+    all_kinds = list(kinds())
     with ProcessPoolExecutor() as pool:
-        for (at, n, _), (mean, least, where, width) in zip(rows, pool.map(_measured, rows), strict=True):
-            kind = known[at]
+        for (i, n, _), (mean, least, where, width) in zip(rows, pool.map(_measured, rows), strict=True):
+            kind = all_kinds[i]
             print(f"{kind.name:30} {n:4} {mean:9.3f} {least:6.3f} {width:6.2f}  {where}", flush=True)
-            broken += [f"{kind.name}, n={n}: {why}" for why in _broken(kind, n, mean, least, width)]
+            broken += [f"{kind.name}, n={n}: {problem}" for problem in _broken(kind, n, mean, least, width)]
             unreached += [f"{kind.name}, n={n}: {mean:.2f} ({least:.2f})"] if mean < UNREACHED else []
     for method in get_args(Method):
         for n in SIZES:

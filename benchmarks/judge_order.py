@@ -54,8 +54,8 @@ def shuffled(report: str) -> str:
 def spam(task: str) -> str:
     """Words of the task among random numbers."""
     draw, words = random.Random(1), re.findall(r"[\u4e00-\u9fff]{2}|[A-Za-z]+", task)
-    told = [draw.choice(words) if draw.random() < 0.7 else str(draw.randint(2, 9999)) for _ in range(400)]
-    return "\n\n".join(" ".join(told[at : at + 40]) + "." for at in range(0, 400, 40))
+    tokens = [draw.choice(words) if draw.random() < 0.7 else str(draw.randint(2, 9999)) for _ in range(400)]
+    return "\n\n".join(" ".join(tokens[i : i + 40]) + "." for i in range(0, 400, 40))
 
 
 def overall(query: Mapping[str, Any], rubric: Rubric, article: str, reference: str) -> float:
@@ -79,20 +79,20 @@ def main() -> int:
     parser.add_argument("run", type=Path, help="a run's folder, with samples.jsonl")
     path = parser.parse_args().run
     data = {name: rows(shipped("benchmarks/drb_mini") / f"{name}.jsonl") for name in ("query", "criteria", "reference")}
-    right, tasks = [0] * len(ORDER), rows(path / "samples.jsonl")
+    wins, tasks = [0] * len(ORDER), rows(path / "samples.jsonl")
     print("task", *NAMES, sep="\t")
     for task in sorted(tasks, key=int):
-        report, query, given = without_citations(tasks[task]["report"]), data["query"][task], data["criteria"][task]
-        criteria = {name: tuple(Criterion(**item) for item in items) for name, items in given["criterions"].items()}
-        rubric = Rubric(dimension_weight=given["dimension_weight"], criteria=criteria)
+        report, query, spec = without_citations(tasks[task]["report"]), data["query"][task], data["criteria"][task]
+        criteria = {name: tuple(Criterion(**item) for item in items) for name, items in spec["criterions"].items()}
+        rubric = Rubric(dimension_weight=spec["dimension_weight"], criteria=criteria)
         reference = without_citations(data["reference"][task]["article"])
         texts = (reference, report, halved(report), shuffled(report), spam(query["prompt"]))
         scores = [overall(query, rubric, text, reference) for text in texts]
-        right = [n + (scores[better] > scores[worse]) for n, (better, worse) in zip(right, ORDER, strict=True)]
+        wins = [n + (scores[better] > scores[worse]) for n, (better, worse) in zip(wins, ORDER, strict=True)]
         print(task, *(f"{score:.3f}" for score in scores), sep="\t")
-    for n, (better, worse) in zip(right, ORDER, strict=True):
+    for n, (better, worse) in zip(wins, ORDER, strict=True):
         print(f"{NAMES[better]} > {NAMES[worse]}: {n} of {len(tasks)}")
-    return int(min(right) < len(tasks) - 1)
+    return int(min(wins) < len(tasks) - 1)
 
 
 if __name__ == "__main__":

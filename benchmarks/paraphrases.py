@@ -56,12 +56,12 @@ def main() -> int:
         runs = [_run(suite, side, options.out) for side in ("shipped", "agents")]
         lost |= _loses(suite, runs, AGENTS[suite][1])
     for suite in (name for name in JUDGES if name in options.suites):
-        of, settings, metrics = JUDGES[suite]
-        reports = _run(of, "shipped", options.out)
+        source, settings, metrics = JUDGES[suite]
+        reports = _run(source, "shipped", options.out)
         runs = [_rescored(reports, side, settings) for side in ("shipped", "judges")]
         lost |= _loses(suite, runs, metrics)
-        same = [a == b for a, b in zip(*(_verdicts(run, metrics[0]) for run in runs), strict=True)]
-        print(f"{suite:20} {metrics[0]}: {sum(same)} of {len(same)} reports get the same score", flush=True)
+        matches = [a == b for a, b in zip(*(_verdicts(run, metrics[0]) for run in runs), strict=True)]
+        print(f"{suite:20} {metrics[0]}: {sum(matches)} of {len(matches)} reports get the same score", flush=True)
     return int(lost)
 
 
@@ -86,9 +86,9 @@ def _newest(folder: Path) -> Path:
 
 
 def _aiq(command: Sequence[str], side: str) -> None:
-    start = ["aiq"] if side == "shipped" else ["benchmarks.paraphrases", PARAPHRASED, side]
-    if (ended := subprocess.run([sys.executable, "-m", *start, *command], capture_output=True, text=True)).returncode:
-        sys.exit(f"aiq {' '.join(command)}: {ended.stderr.strip()}")
+    module = ["aiq"] if side == "shipped" else ["benchmarks.paraphrases", PARAPHRASED, side]
+    if (proc := subprocess.run([sys.executable, "-m", *module, *command], capture_output=True, text=True)).returncode:
+        sys.exit(f"aiq {' '.join(command)}: {proc.stderr.strip()}")
 
 
 def _with_paraphrases(side: str, command: Sequence[str]) -> int:
@@ -96,14 +96,14 @@ def _with_paraphrases(side: str, command: Sequence[str]) -> int:
     from aiq.core.prompts import Prompts
 
     shipped = Prompts.__init__
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as temporary:
 
         def load(prompts: Prompts, folder: Path) -> None:
-            merged = Path(place) / "-".join(folder.parts[-3:])
+            merged = Path(temporary) / "-".join(folder.parts[-3:])
             shutil.copytree(folder, merged, dirs_exist_ok=True)
             for file in merged.glob("*.j2"):
-                if (own := PARAPHRASES / side / file.name).exists():
-                    shutil.copy(own, file)
+                if (paraphrase := PARAPHRASES / side / file.name).exists():
+                    shutil.copy(paraphrase, file)
             shipped(prompts, merged)
 
         Prompts.__init__ = load  # type: ignore[assignment, method-assign]
@@ -117,9 +117,9 @@ def _loses(suite: str, runs: Iterable[Path], metrics: Iterable[str]) -> bool:
     tables = [json.loads((run / "summary.json").read_text(encoding="utf-8"))["metrics"] for run in runs]
     lost = False
     for metric in metrics:
-        shipped, other = (float(table[metric]["mean"] if metric in table else 0) for table in tables)
-        print(f"{suite:20} {metric:24} {shipped:8.3f} {other:8.3f} {other - shipped:+8.3f}", flush=True)
-        lost |= shipped - other > (MOST_LOST_OF_COUNTS * shipped if metric in COUNTS else MOST_LOST)
+        shipped, paraphrased = (float(table[metric]["mean"] if metric in table else 0) for table in tables)
+        print(f"{suite:20} {metric:24} {shipped:8.3f} {paraphrased:8.3f} {paraphrased - shipped:+8.3f}", flush=True)
+        lost |= shipped - paraphrased > (MOST_LOST_OF_COUNTS * shipped if metric in COUNTS else MOST_LOST)
     return lost
 
 

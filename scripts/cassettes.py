@@ -63,33 +63,33 @@ def checked(name: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="cassettes-") as results:
         try:
             run = made(name, "replay", results)
-            found = gate(file, run, validate(GateSettings, compose_group("gate", name, ()), "gate"))
+            result = gate(file, run, validate(GateSettings, compose_group("gate", name, ()), "gate"))
         except UserError as error:
             yield str(error)
             return
-        yield from [] if found.passed else gate_lines(found)
+        yield from [] if result.passed else gate_lines(result)
         yield from file.content.changes(Baseline.of(run))
 
 
 def recorded(name: str) -> Iterator[str]:
     """Record what is new, drop what is unused, and write a replay's baseline; a line for each problem."""
     with tempfile.TemporaryDirectory(prefix="cassettes-") as results:
-        made_by: dict[str, Baseline] = {}
+        baselines: dict[str, Baseline] = {}
         for mode in ("refresh", "replay"):
             try:
-                made_by[mode] = Baseline.of(made(name, mode, results))
+                baselines[mode] = Baseline.of(made(name, mode, results))
             except UserError as error:
                 yield str(error)
-    if (replay := made_by.get("replay")) is not None:
+    if (replay := baselines.get("replay")) is not None:
         replay.write(BASELINES / f"{name}.json")
-        changes = made_by.get("refresh", replay).changes(replay)
+        changes = baselines.get("refresh", replay).changes(replay)
         yield from (f"the replay differs from the recorded run: {change}" for change in changes)
 
 
 def made(name: str, mode: str, results: str) -> RunFolder:
     """A run in this mode. Raises UserError if it is stopped."""
-    own = (f"cassette={mode}", f"cassette.dir={FOLDER / name}", f"output_dir={results}", "runner.progress=false")
-    return RunFolder(aiq.run([*RUNS[name], *own]).folder)
+    overrides = (f"cassette={mode}", f"cassette.dir={FOLDER / name}", f"output_dir={results}", "runner.progress=false")
+    return RunFolder(aiq.run([*RUNS[name], *overrides]).folder)
 
 
 if __name__ == "__main__":

@@ -130,11 +130,11 @@ def main() -> int:
         print(f"{left_out}: left out, because ../shared/data is missing")
     with ThreadPoolExecutor(args.jobs) as pool:
         differences = list(pool.map(lambda part: one_part(part, args.out, check=args.check), parts))
-    found = [line for lines in differences for line in lines]
-    print(*found, sep="\n", end="\n" if found else "")
+    messages = [line for lines in differences for line in lines]
+    print(*messages, sep="\n", end="\n" if messages else "")
     if args.check:
-        print(f"{len(found)} samples differ" if found else "all as committed")
-    return 1 if found else 0
+        print(f"{len(messages)} samples differ" if messages else "all as committed")
+    return 1 if messages else 0
 
 
 def one_part(part: str, out: Path | None, *, check: bool) -> list[str]:
@@ -159,16 +159,16 @@ def one_part(part: str, out: Path | None, *, check: bool) -> list[str]:
 def compare(part: str, committed: Iterable[Mapping[str, Any]], now: Iterable[Mapping[str, Any]]) -> list[str]:
     """A line for each sample that differs, with the fields that do."""
     before, after = ({f"{line['sample']}.{line['epoch']}": line for line in lines} for lines in (committed, now))
-    found = []
+    messages = []
     for name in sorted(before.keys() | after.keys(), key=natural):
         old, new = before.get(name), after.get(name)
         if old is None or new is None:
-            found.append(f"{part} {name}: {'not committed' if old is None else 'missing'}")
+            messages.append(f"{part} {name}: {'not committed' if old is None else 'missing'}")
             continue
         fields = [field for field in {**old, **new} if old.get(field) != new.get(field)]
         if fields:
-            found.append(f"{part} {name}: {', '.join(fields)}")
-    return found
+            messages.append(f"{part} {name}: {', '.join(fields)}")
+    return messages
 
 
 # Running
@@ -180,8 +180,8 @@ def run_experiment(part: str, temporary: Path) -> list[Item]:
     if part in REAL_RUNS:
         write_pages(temporary / "pages.jsonl", [url for row in real_reports() for url in cited(row["article"])])
     requests, results = temporary / "requests.jsonl", temporary / "results"
-    own = [f"output_dir={results}", f"knowledge.dir={temporary / 'knowledge'}", "runner.concurrency=1"]
-    child([__file__, RECORD, str(requests), *overrides, *own, "runner.progress=false"], allowed=(0, 3))
+    settings = [f"output_dir={results}", f"knowledge.dir={temporary / 'knowledge'}", "runner.concurrency=1"]
+    child([__file__, RECORD, str(requests), *overrides, *settings, "runner.progress=false"], allowed=(0, 3))
     (folder,) = (path.parent for path in results.rglob("manifest.json"))
     return read_run(folder, {row["sha256"]: row for row in read_lines(requests)}, in_order=part not in SIDE_BY_SIDE)
 
@@ -196,24 +196,24 @@ def audit_command(temporary: Path) -> list[Item]:
         if number % REPAIRED_EACH == 0:
             (row,) = (row for row in real_reports() if str(row["id"]) == report["sample_id"])
             write_pages(pages, cited(row["article"]))
-            chosen = ["--sample", report["sample_id"], "--sources", str(pages)]
+            selection = ["--sample", report["sample_id"], "--sources", str(pages)]
             outputs = ["--json", str(temporary / "one.json"), "--repaired", str(repaired)]
-            child(["-m", "aiq", "audit", str(RAW_REPORTS), *chosen, *outputs], allowed=(0, 1))
+            child(["-m", "aiq", "audit", str(RAW_REPORTS), *selection, *outputs], allowed=(0, 1))
             texts[report["sample_id"]] |= {
                 "audit_with_sources": canonical(json.loads((temporary / "one.json").read_text(encoding="utf-8"))),
                 "repaired": repaired.read_text(encoding="utf-8"),
             }
-    return [Item({"sample": name, "epoch": 1}, found) for name, found in texts.items()]
+    return [Item({"sample": name, "epoch": 1}, fields) for name, fields in texts.items()]
 
 
 def child(arguments: Sequence[str], allowed: Sequence[int]) -> None:
     """Run Python in the checkout. Raises SystemExit with its output for any exit code that is not allowed."""
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    done = subprocess.run(
+    proc = subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True
     )
-    if done.returncode not in allowed:
-        raise SystemExit(f"golden: {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr or done.stdout}")
+    if proc.returncode not in allowed:
+        raise SystemExit(f"golden: {' '.join(arguments)} ended with {proc.returncode}:\n{proc.stderr or proc.stdout}")
 
 
 def record(path: Path, overrides: Sequence[str]) -> int:
@@ -251,8 +251,8 @@ def read_run(folder: Path, requests: Mapping[str, Mapping[str, Any]], *, in_orde
     scores: dict[tuple[str, int], dict[str, dict[str, Any]]] = {key: {} for key in rows}
     for row in read_all(folder, "scores*.jsonl"):
         values = {name: rounded(row[name]) for name in ("value", "numerator", "denominator")}
-        of_judge = scores[row["sample_id"], row["epoch"]].setdefault(row["judge"], {})
-        of_judge[row["metric"]] = {"status": row["status"], **values}
+        judge_scores = scores[row["sample_id"], row["epoch"]].setdefault(row["judge"], {})
+        judge_scores[row["metric"]] = {"status": row["status"], **values}
     events = read_events(folder)
     return [
         Item(
@@ -272,15 +272,15 @@ def read_run(folder: Path, requests: Mapping[str, Mapping[str, Any]], *, in_orde
 
 def read_events(folder: Path) -> dict[tuple[str, int, str], list[dict[str, Any]]]:
     """The events of each (sample, epoch, account); the index says where each session's events begin."""
-    found: dict[tuple[str, int, str], list[dict[str, Any]]] = defaultdict(list)
+    events: dict[tuple[str, int, str], list[dict[str, Any]]] = defaultdict(list)
     index = read_all(folder, "event_index.jsonl")
     for path in sorted(folder.glob("events-*.jsonl")):
         data, sessions = path.read_bytes(), [session for session in index if session["file"] == path.name]
         ends = [*(session["start"] for session in sessions[1:]), len(data)]
         for session, end in zip(sessions, ends, strict=True):
             lines = data[session["start"] : end].decode().split("\n")[:-1]
-            found[session["sample_id"], session["epoch"], session["account"]] += map(json.loads, lines)
-    return found
+            events[session["sample_id"], session["epoch"], session["account"]] += map(json.loads, lines)
+    return events
 
 
 def sent(events: Iterable[dict[str, Any]], requests: Mapping[str, Mapping[str, Any]], *, in_order: bool) -> str:

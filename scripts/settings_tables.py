@@ -25,7 +25,7 @@ from aiq.tools.mcp.events_server import EventsSettings
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _TABLE = re.compile(r"(<!-- settings: ([^\n]*?): ([\w.]+) -->\n)(.*?)(<!-- end of settings -->)", re.DOTALL)
 
-_APART: Mapping[str, type[BaseModel]] = {
+_SEPARATE: Mapping[str, type[BaseModel]] = {
     "events": EventsSettings,
     "gate": GateSettings,
     "serve": ServeSettings,
@@ -37,23 +37,21 @@ _APART: Mapping[str, type[BaseModel]] = {
 
 def current(text: str) -> str:
     """The page with up-to-date tables."""
-    return _TABLE.sub(lambda found: f"{found[1]}{_table(found[2].split(), found[3])}\n{found[5]}", text)
+    return _TABLE.sub(lambda match: f"{match[1]}{_table(match[2].split(), match[3])}\n{match[5]}", text)
 
 
-def _table(overrides: list[str], place: str) -> str:
+def _table(overrides: list[str], path: str) -> str:
     """The settings of a section of composed config, including its inner sections, as a Markdown table."""
     group, _, option = overrides[0].lstrip("+").partition("=")
-    alone = place.partition(".")[0] == group  # composed in a third of the time
-    config = config_of_options([], f"{group}/{option.strip('[]')}") if alone else config_of_options(overrides)
-    for part in place.split("."):
+    from_group = path.partition(".")[0] == group  # composed in a third of the time
+    config = config_of_options([], f"{group}/{option.strip('[]')}") if from_group else config_of_options(overrides)
+    for part in path.split("."):
         config = config.get(part, {})
-    kind: type[BaseModel] | None = _APART.get(place)
+    kind: type[BaseModel] | None = _SEPARATE.get(path)
     if kind is None:
-        kind = (
-            load(config["target"], place).Settings if "target" in config else section(RunSettings.model_fields[place])
-        )
-    assert kind is not None, place
-    rows = [("setting", "default", "values", "meaning"), ("---",) * 4, *_rows(config, kind, f"{place}.")]
+        kind = load(config["target"], path).Settings if "target" in config else section(RunSettings.model_fields[path])
+    assert kind is not None, path
+    rows = [("setting", "default", "values", "meaning"), ("---",) * 4, *_rows(config, kind, f"{path}.")]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -77,7 +75,7 @@ def _plain(value: Any) -> Any:
 def _values(schema: Mapping[str, Any]) -> str:
     """The type and range of a JSON schema in words."""
     if "anyOf" in schema:
-        return ", or ".join(_values(one) for one in schema["anyOf"])
+        return ", or ".join(_values(option) for option in schema["anyOf"])
     if "enum" in schema or "const" in schema:
         return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
     if schema.get("type") == "array":

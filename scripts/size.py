@@ -34,7 +34,7 @@ class Size:
     @classmethod
     def of(cls, file: Path) -> "Size":
         text = file.read_text(encoding="utf-8")
-        lines, tokens = text.count("\n"), sum(found["comment"] is None for found in _TOKEN.finditer(text))
+        lines, tokens = text.count("\n"), sum(match["comment"] is None for match in _TOKEN.finditer(text))
         return cls(1, lines, tokens, lines)
 
     def __add__(self, other: "Size") -> "Size":
@@ -68,8 +68,8 @@ def excesses(sizes: Mapping[str, Size], budgets: Mapping[str, Mapping[str, int]]
     """A line for each exceeded budget."""
     for name, budget in budgets.items():
         for figure, allowed in budget.items():
-            if (found := getattr(sizes[name], figure)) > allowed:
-                yield f"{name}: {found:,} {figure} where {allowed:,} are allowed ([tool.aiq.size] of pyproject.toml)"
+            if (value := getattr(sizes[name], figure)) > allowed:
+                yield f"{name}: {value:,} {figure} where {allowed:,} are allowed ([tool.aiq.size] of pyproject.toml)"
 
 
 def budgets(root: Path = ROOT) -> Mapping[str, Mapping[str, int]]:
@@ -89,9 +89,9 @@ def main() -> int:
     """Print and check the sizes; returns the exit code."""
     sizes = measured()
     print("\n".join(table(sizes)))
-    found = list(excesses(sizes, budgets()))
-    print("\n".join(found), end="\n" if found else "", file=sys.stderr)
-    return 1 if found else 0
+    messages = list(excesses(sizes, budgets()))
+    print("\n".join(messages), end="\n" if messages else "", file=sys.stderr)
+    return 1 if messages else 0
 
 
 if __name__ == "__main__":

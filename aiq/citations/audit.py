@@ -132,9 +132,9 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
     """
     reader = _Reader(report.text, index, others)
     entries = _without_repeats([reader.entry(entry) for entry in report.entries])
-    known = _by_number(report, entries)
-    marks = tuple(reader.mark(m, tuple(_meant(known.get(n, ()), m) for n in m.numbers)) for m in report.marks)
-    missing = {n for mark in report.marks for n in mark.numbers} - known.keys()
+    by_number = _positions_by_number(report, entries)
+    marks = tuple(reader.mark(m, tuple(_position(by_number.get(n, ()), m) for n in m.numbers)) for m in report.marks)
+    missing = {n for mark in report.marks for n in mark.numbers} - by_number.keys()
     linked = {n for mark in marks if mark.url and mark.url.kept for n in mark.mark.numbers}
     cited = {position for mark in marks for position in mark.entries}
     sources = {id(mark.source) for mark in marks if mark.source}
@@ -149,7 +149,7 @@ def audit_report(report: ParsedReport, index: SourceIndex | None, others: Source
             for position, finding in enumerate(entries)
             if position not in cited and not (finding.match and id(finding.match.source) in sources)
         ),
-        uncited_paragraphs=_uncited(report),
+        uncited_paragraphs=_uncited_paragraphs(report),
         with_sources=index is not None,
     )
 
@@ -174,14 +174,14 @@ class _Reader:
         malformed = match is None and parse_url(address) is None
         if malformed and listed and scheme_of(address) not in ("http", "https"):
             rule = rule or "unsafe_scheme"
-        found = partial(UrlFinding, use, target=use.url, flags=flags)
+        finding = partial(UrlFinding, use, target=use.url, flags=flags)
         if rule is not None:
-            return found(outcome="unsafe", reason=rule)
+            return finding(outcome="unsafe", reason=rule)
         if match is not None:
-            return found(outcome="valid", match=match)
+            return finding(outcome="valid", match=match)
         if malformed:
-            return found(outcome="unverifiable", reason="unverifiable")
-        return self._unknown(found, "url_not_in_registry", self._others.match_exactly(address))
+            return finding(outcome="unverifiable", reason="unverifiable")
+        return self._unmatched(finding, "url_not_in_registry", self._others.match_exactly(address))
 
     def _resolved(self, use: UrlUse) -> tuple[UrlUse, Match | None]:
         """The URL up to its longest end that matches a source, which beyond the usual end must be equal literally."""
@@ -202,35 +202,35 @@ class _Reader:
         """Judge an entry by a URL of a source if it has one, else by its document, else by its best URL."""
         uses = [use for use in entry.urls if not (_is_name(use.url) or self._is_key(use.url))]
         hidden = [(use.start - entry.body, use.end - entry.body) for use in uses]
-        named = " ".join(unescape(masked(self._text[entry.body : entry.end], hidden, " ")).split())
+        text = " ".join(unescape(masked(self._text[entry.body : entry.end], hidden, " ")).split())
         urls = [self.url(use, listed=True) for use in uses]
         chosen = min(urls, key=lambda url: (url.match is None, not url.kept), default=None)
-        if (chosen is None or chosen.match is None) and (match := _named(self._index, named)):
-            return EntryFinding(entry, target=named, others=tuple(urls), outcome="valid", match=match)
+        if (chosen is None or chosen.match is None) and (match := _match_named(self._index, text)):
+            return EntryFinding(entry, target=text, others=tuple(urls), outcome="valid", match=match)
         if chosen is not None:
-            worth = {field.name: getattr(chosen, field.name) for field in fields(Finding)}
-            return EntryFinding(entry, chosen, tuple(url for url in urls if url is not chosen), **worth)
-        found = partial(EntryFinding, entry, target=named)
-        address = _identifier(named)
-        if not address and not looks_like_document(named):
-            return found(outcome="unverifiable", reason="unverifiable")
+            values = {field.name: getattr(chosen, field.name) for field in fields(Finding)}
+            return EntryFinding(entry, chosen, tuple(url for url in urls if url is not chosen), **values)
+        finding = partial(EntryFinding, entry, target=text)
+        address = _identifier(text)
+        if not address and not looks_like_document(text):
+            return finding(outcome="unverifiable", reason="unverifiable")
         reason = "url_not_in_registry" if address else "citation_key_not_in_registry"
-        return self._unknown(found, reason, _named(self._others, named))
+        return self._unmatched(finding, reason, _match_named(self._others, text))
 
     def _is_key(self, url: str) -> bool:
         """Whether it is a document's key in the form of a URI, as MCP servers name their resources."""
-        web = scheme_of(url) in ("http", "https") or broken_rule(url) is not None
-        return not web and self._index.match_document(url) is not None
+        is_web = scheme_of(url) in ("http", "https") or broken_rule(url) is not None
+        return not is_web and self._index.match_document(url) is not None
 
-    def _unknown(self, found: Callable[..., FoundT], reason: str, seen: Match | None) -> FoundT:
-        """The finding for a target that is no source, though the run may have come across it (`seen`)."""
+    def _unmatched(self, finding: Callable[..., FoundT], reason: str, sighting: Match | None) -> FoundT:
+        """The finding for a target that is no source, though the run may have come across it (`sighting`)."""
         if not self._with_sources:
-            return found(outcome=None, reason=NO_SOURCES)
-        kind = seen.source.kind if seen else None
-        return found(outcome="invalid", reason=reason, seen_as=None if kind == "retrieved" else kind)
+            return finding(outcome=None, reason=NO_SOURCES)
+        kind = sighting.source.kind if sighting else None
+        return finding(outcome="invalid", reason=reason, seen_as=None if kind == "retrieved" else kind)
 
 
-def _named(index: SourceIndex, text: str) -> Match | None:
+def _match_named(index: SourceIndex, text: str) -> Match | None:
     """The source that an entry names without its URL: a document, or the address of its DOI or arXiv number."""
     return index.match_document(text) or index.match_exactly(_identifier(text))
 
@@ -245,8 +245,8 @@ def _identifier(text: str) -> str:
 
 def _is_name(url: str) -> bool:
     """Whether a link of an entry does not lead to the web but names a file, a DOI or an arXiv number."""
-    named = scheme_of(url) in ("", "doi", "arxiv") and not url.lower().startswith(("www.", "//", "\\"))
-    return named and broken_rule(url) is None
+    not_web = scheme_of(url) in ("", "doi", "arxiv") and not url.lower().startswith(("www.", "//", "\\"))
+    return not_web and broken_rule(url) is None
 
 
 def _with_scheme(url: str) -> str:
@@ -255,14 +255,14 @@ def _with_scheme(url: str) -> str:
 
 def _without_repeats(entries: Sequence[EntryFinding]) -> list[EntryFinding]:
     """Mark all but the first of the entries for the same source (and the same page of a document) as duplicates."""
-    first: dict[object, int] = {}
+    firsts: dict[object, int] = {}
     result = []
     for position, finding in enumerate(entries):
         if finding.kept:
-            kept = first.setdefault(meaning(finding), position)
-            if kept != position:
-                reason = f"duplicate_of_citation_{entries[kept].entry.number}"
-                finding = replace(finding, outcome="duplicate", reason=reason, duplicate_of=kept)
+            original = firsts.setdefault(meaning(finding), position)
+            if original != position:
+                reason = f"duplicate_of_citation_{entries[original].entry.number}"
+                finding = replace(finding, outcome="duplicate", reason=reason, duplicate_of=original)
         result.append(finding)
     return result
 
@@ -275,27 +275,27 @@ def meaning(finding: Finding) -> object:
     return url.key if url else parse_key(finding.target)
 
 
-def _by_number(report: ParsedReport, entries: Sequence[EntryFinding]) -> dict[int, list[tuple[int, int]]]:
+def _positions_by_number(report: ParsedReport, entries: Sequence[EntryFinding]) -> dict[int, list[tuple[int, int]]]:
     """Number -> (start of the list, position of the entry) for each list, there the first entry whose marks stay."""
     result: dict[int, list[tuple[int, int]]] = {}
     stays = [finding.kept or finding.outcome == "duplicate" for finding in entries]
     for position, finding in enumerate(entries):
         begin = report.lists[finding.entry.section].start
-        known = result.setdefault(finding.entry.number, [])
-        if not known or known[-1][0] != begin:
-            known.append((begin, position))
-        elif stays[position] and not stays[known[-1][1]]:
-            known[-1] = begin, position
+        positions = result.setdefault(finding.entry.number, [])
+        if not positions or positions[-1][0] != begin:
+            positions.append((begin, position))
+        elif stays[position] and not stays[positions[-1][1]]:
+            positions[-1] = begin, position
     return result
 
 
-def _meant(known: Sequence[tuple[int, int]], mark: Mark) -> int | None:
+def _position(positions: Sequence[tuple[int, int]], mark: Mark) -> int | None:
     """Of the entries with a mark's number, the one it means: that of the next list after it, else of the last list."""
-    return known[min(bisect_left(known, (mark.start, 0)), len(known) - 1)][1] if known else None
+    return positions[min(bisect_left(positions, (mark.start, 0)), len(positions) - 1)][1] if positions else None
 
 
-def _uncited(report: ParsedReport) -> tuple[Place, ...]:
-    cites = sorted(found.start for places in (report.marks, report.body_urls) for found in places)
+def _uncited_paragraphs(report: ParsedReport) -> tuple[Place, ...]:
+    starts = sorted(citation.start for citations in (report.marks, report.body_urls) for citation in citations)
     return tuple(
-        (start, end) for start, end in report.paragraphs if bisect_left(cites, start) == bisect_left(cites, end)
+        (start, end) for start, end in report.paragraphs if bisect_left(starts, start) == bisect_left(starts, end)
     )

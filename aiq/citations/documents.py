@@ -81,7 +81,7 @@ def named_documents(entry: str) -> tuple[DocumentKey, ...]:
     entry = " ".join(entry.split())[:_LONGEST_ENTRY]
     references = list(islice(_page_references(entry), _MOST_ENDS))
     keys = [DocumentKey(_name(entry)), *map(parse_key, _URI.findall(entry))]
-    for start, end in _names(entry, [start for start, _, _ in references]):
+    for start, end in _name_places(entry, [start for start, _, _ in references]):
         outside = dict.fromkeys(page for at, stop, pages in references if at >= end or stop <= start for page in pages)
         name = _name(entry[start:end])
         keys += [DocumentKey(name, *page) for page in islice(outside, _MOST_PAGES)] or [DocumentKey(name)]
@@ -94,7 +94,7 @@ def looks_like_document(entry: str) -> bool:
     return any(key.first is not None or _FILE.fullmatch(key.name) or _URI.fullmatch(key.name) for key in keys)
 
 
-def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
+def _name_places(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
     """Where in an entry a document's name may be: before a page, as a file name, or all but a final remark."""
     strong, weak = list(_STRONG.finditer(entry)), list(_WEAK.finditer(entry))
     if remark := _REMARK.search(entry):
@@ -114,25 +114,25 @@ def _names(entry: str, references: list[int]) -> Iterator[tuple[int, int]]:
 def _page_references(text: str) -> Iterator[tuple[int, int, tuple[_Pages, ...]]]:
     """Where a text names pages (start, end), and which ones."""
     for match in _PAGES.finditer(text):
-        written = next(found for found in match.groups() if found)
-        yield match.start(), match.end(), tuple(map(_pages, re.findall(_RANGE, written, re.IGNORECASE)))
+        ranges = next(group for group in match.groups() if group)
+        yield match.start(), match.end(), tuple(map(_pages, re.findall(_RANGE, ranges, re.IGNORECASE)))
 
 
-def _pages(written: str) -> _Pages:
+def _pages(page_range: str) -> _Pages:
     """First and last page; `123-5` ends at 125, and a range that runs backwards means its first page."""
-    first, last = (re.findall(_NUMBER, written) * 2)[:2]
+    first, last = (re.findall(_NUMBER, page_range) * 2)[:2]
     start = _value(first)
     if _value(last) < start and (first + last).isdigit():
         last = first[: max(0, len(first) - len(last))] + last
     return start, max(start, _value(last))
 
 
-def _value(written: str) -> int:
+def _value(numeral: str) -> int:
     """A number in digits or in Chinese numerals below a thousand (`十五`, `一百二十`, `二〇`)."""
-    if written.isdigit():
-        return int(written)
+    if numeral.isdigit():
+        return int(numeral)
     total = digit = 0
-    for unit in map(int, map(unicodedata.numeric, written)):
+    for unit in map(int, map(unicodedata.numeric, numeral)):
         total, digit = (total + (digit or 1) * unit, 0) if unit >= 10 else (total, digit * 10 + unit)
     return total + digit
 
@@ -147,26 +147,26 @@ class DocumentIndex:
 
     def __init__(self, sources: Iterable[Source], window: int) -> None:
         self._window = window
-        self._literal: dict[DocumentKey, Source] = {}
-        self._named = defaultdict[str, list[DocumentKey]](list)
+        self._sources: dict[DocumentKey, Source] = {}
+        self._keys = defaultdict[str, list[DocumentKey]](list)
         for source in sources:
             key = parse_key(source.citation_key or "")
-            if key.name and self._literal.setdefault(key, source) is source:
-                self._named[key.name].append(key)
+            if key.name and self._sources.setdefault(key, source) is source:
+                self._keys[key.name].append(key)
 
     def __bool__(self) -> bool:
-        return bool(self._literal)
+        return bool(self._sources)
 
     def find(self, cited: DocumentKey) -> Source | None:
         """The source with the cited page: an equal key, a shared page, a whole document, or a page near enough.
 
         A citation without pages means the whole document: any of its sources, one with an equal key first.
         """
-        named = self._named.get(cited.name)
-        if cited in self._literal or not named:
-            return self._literal.get(cited)
+        keys = self._keys.get(cited.name)
+        if cited in self._sources or not keys:
+            return self._sources.get(cited)
         if cited.first is None:
-            return self._literal[named[0]]
-        nearest, whole = min(named, key=cited.pages_from), self._literal.get(DocumentKey(cited.name))
-        away = cited.pages_from(nearest)
-        return whole if whole and away else self._literal[nearest] if away <= self._window else None
+            return self._sources[keys[0]]
+        nearest, whole = min(keys, key=cited.pages_from), self._sources.get(DocumentKey(cited.name))
+        distance = cited.pages_from(nearest)
+        return whole if whole and distance else self._sources[nearest] if distance <= self._window else None

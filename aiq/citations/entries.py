@@ -126,24 +126,24 @@ def title_strength(line: str) -> Strength | None:
     """`strong` for `References`, `weak` for `Notes` (other things are listed there too), None for any other line."""
     if len(line) > _LONGEST or not line.strip(" \t>-=|"):
         return None
-    words = _MARKUP.sub(" ", unicodedata.normalize("NFKC", line).lower()).strip()
-    meanings = [words, _NUMBERING.sub("", words, count=1)]
+    text = _MARKUP.sub(" ", unicodedata.normalize("NFKC", line).lower()).strip()
+    readings = [text, _NUMBERING.sub("", text, count=1)]
     for surplus in (_AFTER, _AND_MORE):
-        meanings += [surplus.sub("", meaning) for meaning in meanings]
-    table, word, title = _words()
-    found = frozenset(name for meaning in meanings if title.fullmatch(meaning) for name in word.findall(meaning))
-    return "strong" if found & table["strong"] else "weak" if found & table["weak"] else None
+        readings += [surplus.sub("", reading) for reading in readings]
+    table, word, title = _title_patterns()
+    terms = frozenset(name for reading in readings if title.fullmatch(reading) for name in word.findall(reading))
+    return "strong" if terms & table["strong"] else "weak" if terms & table["weak"] else None
 
 
 @cache
-def _words() -> tuple[dict[str, frozenset[str]], re.Pattern[str], re.Pattern[str]]:
+def _title_patterns() -> tuple[dict[str, frozenset[str]], re.Pattern[str], re.Pattern[str]]:
     """The table, a pattern for its terms (the longest first), and a pattern for a title made of them."""
     rows = tomllib.loads(Path(__file__).with_name("titles.toml").read_text(encoding="utf-8"))
     table = {name: frozenset(words) for name, words in rows.items()}
     words = sorted(frozenset().union(*table.values()), key=lambda word: (-len(word), word))
     # Chinese and Japanese do not separate words, Korean adds particles: only in other scripts no letter may follow
-    spelled = "|".join(re.escape(word) + (r"(?![^\W\d_])" if word[-1] < "\u1100" else "") for word in words)
-    return table, re.compile(spelled), re.compile(rf"(?:[\W_]*+(?>{spelled}))*+[\W_]*+")
+    terms = "|".join(re.escape(word) + (r"(?![^\W\d_])" if word[-1] < "\u1100" else "") for word in words)
+    return table, re.compile(terms), re.compile(rf"(?:[\W_]*+(?>{terms}))*+[\W_]*+")
 
 
 _TARGET_WITHIN = 4
@@ -225,52 +225,52 @@ class Line:
 
     def below(self, most: int) -> list["Line"]:
         """Those of the next `most` lines that have text."""
-        return [below for below in self.lines[self.number + 1 : self.number + 1 + most] if below.bare]
+        return [line for line in self.lines[self.number + 1 : self.number + 1 + most] if line.bare]
 
     def target_near(self, family: Family) -> bool:
         """Whether the entry that begins in this line names its target within its first lines."""
         if self.names_target:
             return True
-        for below in self.below(_TARGET_WITHIN):
-            beside = family not in UNNUMBERED or below.indent <= self.indent + 1
-            if below.parts_lists or (beside and below.begin(family)):
+        for line in self.below(_TARGET_WITHIN):
+            sibling = family not in UNNUMBERED or line.indent <= self.indent + 1
+            if line.parts_lists or (sibling and line.begin(family)):
                 return False
-            if below.names_target:
+            if line.names_target:
                 return True
         return False
 
     def entries(self, first: Entry) -> list[Entry]:
         """All entries of a line that begins with `first`: two in `[1] A url [2] B url` or `<li>A url</li><li>B url`."""
-        written = self.text[slice(*first.mark)].lower()
-        if "<li" in written:  # the list's own tags around its items belong to no entry
-            bare = self.words.rstrip()
-            after = len(self.words) - len(bare) + len("</ol>") if bare.endswith(("</ol>", "</ul>")) else 0
-            first = replace(first, start=first.mark[0], end=self.end - after)
-        found, pattern = [first], _NEXT_IN_LINE.get(first.family)
-        others = list(pattern.finditer(self.text, first.body, first.end)) if pattern and first.names_target else []
-        targets = [match.start() for match in _TARGET.finditer(self.text, first.body, first.end)] if others else []
-        for match in others:
-            last = found[-1]
-            named = targets[bisect_left(targets, last.body)]
-            more = targets[-1] >= match.end("mark")
-            if match.start() < named or match["style"].lower() not in written or not _follows(match, last, more):
+        mark = self.text[slice(*first.mark)].lower()
+        if "<li" in mark:  # the list's own tags around its items belong to no entry
+            stripped = self.words.rstrip()
+            tail = len(self.words) - len(stripped) + len("</ol>") if stripped.endswith(("</ol>", "</ul>")) else 0
+            first = replace(first, start=first.mark[0], end=self.end - tail)
+        entries, pattern = [first], _NEXT_IN_LINE.get(first.family)
+        matches = list(pattern.finditer(self.text, first.body, first.end)) if pattern and first.names_target else []
+        targets = [match.start() for match in _TARGET.finditer(self.text, first.body, first.end)] if matches else []
+        for match in matches:
+            last = entries[-1]
+            target = targets[bisect_left(targets, last.body)]
+            targeted = targets[-1] >= match.end("mark")
+            if match.start() < target or match["style"].lower() not in mark or not _follows(match, last, targeted):
                 continue
-            found[-1:] = replace(last, end=match.start()), _entry(first.family, match, match.end(), first.end)
-            if not more:
+            entries[-1:] = replace(last, end=match.start()), _entry(first.family, match, match.end(), first.end)
+            if not targeted:
                 break
-        return found
+        return entries
 
 
 def _entry(family: Family, match: re.Match[str], start: int, end: int) -> Entry:
     mark, span = match.span("mark"), match.span("n") if match["n"] else None
-    named = _TARGET.search(match.string, mark[1], end) is not None
-    return Entry(family, numeral_value(match["n"]) if span else 0, start, end, mark, span, named)
+    names_target = _TARGET.search(match.string, mark[1], end) is not None
+    return Entry(family, numeral_value(match["n"]) if span else 0, start, end, mark, span, names_target)
 
 
-def _follows(match: re.Match[str], last: Entry, more: bool) -> bool:
+def _follows(match: re.Match[str], last: Entry, targeted: bool) -> bool:
     """Whether a number within a line begins the next entry and is not merely cited by the current one."""
     number = numeral_value(match["n"]) if match["n"] else last.number + 1
-    if more and number == last.number + 1:
+    if targeted and number == last.number + 1:
         return True
-    apart = match.end() > match.start() and match.string.startswith((" ", "\t", ":"), match.end("mark"))
-    return apart and number > last.number and match["style"] in ("[", "【", "［")
+    spaced = match.end() > match.start() and match.string.startswith((" ", "\t", ":"), match.end("mark"))
+    return spaced and number > last.number and match["style"] in ("[", "【", "［")

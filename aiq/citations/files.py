@@ -226,50 +226,50 @@ def audited(case: AuditCase, *, passages: bool = True) -> AuditedReport:
         verified = verify_against(case.text, None)
     else:
         verified = verify(case.text, case.sources, case.settings)
-    found, audit = verified.found, verified.audit
-    closest = cited_passages(found) if passages else ()
-    findings = [*found.entries, *found.body_urls, *(mark.url for mark in found.marks if mark.url)]
-    cited = {id(finding.match.source): finding.match.source for finding in findings if finding.match}
+    report_audit, audit = verified.found, verified.audit
+    closest = cited_passages(report_audit) if passages else ()
+    findings = [*report_audit.entries, *report_audit.body_urls, *(mark.url for mark in report_audit.marks if mark.url)]
+    sources = {id(finding.match.source): finding.match.source for finding in findings if finding.match}
     record = AuditRecord(
-        citations=tuple(sorted(_citations(found), key=lambda row: (row.start, row.end))),
-        entries=tuple(_entry(finding, verified.numbers.get(p)) for p, finding in enumerate(found.entries)),
+        citations=tuple(sorted(_citations(report_audit), key=lambda row: (row.start, row.end))),
+        entries=tuple(_entry(finding, verified.numbers.get(p)) for p, finding in enumerate(report_audit.entries)),
         removed_citations=audit.removed_citations,
         valid_citations=audit.valid_citations,
         edits=verified.edits,
-        metrics=metrics_of(audit, with_sources=found.with_sources),
+        metrics=metrics_of(audit, with_sources=report_audit.with_sources),
         dangling=audit.dangling,
-        unused=tuple(found.entries[position].entry.number for position in found.unused),
-        uncited_paragraphs=found.uncited_paragraphs,
+        unused=tuple(report_audit.entries[position].entry.number for position in report_audit.unused),
+        uncited_paragraphs=report_audit.uncited_paragraphs,
         passages=tuple(
-            PassageRow(said.start, said.end, said.text, one.entry, one.source.address, one.passage)
-            for one in closest
-            for said in (one.statement,)
+            PassageRow(statement.start, statement.end, statement.text, cited.entry, cited.source.address, cited.passage)
+            for cited in closest
+            for statement in (cited.statement,)
         ),
-        sources=tuple({name: getattr(source, name) for name in _SOURCE_FIELDS} for source in cited.values()),
-        with_sources=found.with_sources,
+        sources=tuple({name: getattr(source, name) for name in _SOURCE_FIELDS} for source in sources.values()),
+        with_sources=report_audit.with_sources,
     )
     return AuditedReport(case, verified, closest, record)
 
 
-def _citations(found: ReportAudit) -> Iterator[CitationRow]:
-    for finding in found.marks:
+def _citations(audit: ReportAudit) -> Iterator[CitationRow]:
+    for finding in audit.marks:
         mark = finding.mark
-        for number, position, deciding in found.cited_by(finding):
-            listed = None if position is None else found.entries[position].entry.number
-            yield CitationRow(mark.start, mark.end, mark.form, listed, number, deciding.outcome, deciding.reason)
-    for url in found.body_urls:
+        for number, position, deciding in audit.cited_by(finding):
+            entry = None if position is None else audit.entries[position].entry.number
+            yield CitationRow(mark.start, mark.end, mark.form, entry, number, deciding.outcome, deciding.reason)
+    for url in audit.body_urls:
         yield CitationRow(url.use.start, url.use.end, url.use.form, None, None, url.outcome, url.reason)
 
 
 def _entry(finding: EntryFinding, new_number: int | None) -> EntryRow:
     match = finding.match if finding.outcome == "valid" else None
     url = finding.chosen.target if finding.chosen else None
-    named = url is None and (match is not None or looks_like_document(finding.target))
+    is_document = url is None and (match is not None or looks_like_document(finding.target))
     return EntryRow(
         number=finding.entry.number,
         new_number=new_number,
         url=url,
-        citation_key=finding.target if named else None,
+        citation_key=finding.target if is_document else None,
         outcome=finding.outcome,
         level=match.level if match else None,
         source=match.source.address if match else None,
@@ -285,5 +285,5 @@ def _entry(finding: EntryFinding, new_number: int | None) -> EntryRow:
 
 def total(audits: Sequence[AuditedReport]) -> dict[str, float | int | None]:
     """The metrics of several reports together: at least one, and either all with sources or all without."""
-    found = (audit.verified.audit for audit in audits)
-    return metrics_of(*found, with_sources=audits[0].record.with_sources)
+    verified_audits = (audit.verified.audit for audit in audits)
+    return metrics_of(*verified_audits, with_sources=audits[0].record.with_sources)

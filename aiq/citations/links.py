@@ -73,22 +73,22 @@ class UrlUse:
 def entry_urls(markdown: Markdown, entries: Sequence[Place]) -> Iterator[tuple[UrlUse, ...]]:
     """The URLs of each of these reference entries, in order, even if Markdown takes the list for code."""
     text = markdown.text
-    linked: list[list[UrlUse]] = [[] for _ in entries]
+    links: list[list[UrlUse]] = [[] for _ in entries]
     for use in _links(markdown):
         at = position(entries, use.start)
         if at >= 0 and use.end <= entries[at][1]:
-            linked[at].append(use)
-    text = masked(text, [(use.start, use.end) for uses in linked for use in uses])
-    for (start, end), found in zip(entries, linked, strict=True):
+            links[at].append(use)
+    text = masked(text, [(use.start, use.end) for group in links for use in group])
+    for (start, end), uses in zip(entries, links, strict=True):
         at = start
         for use in _bare(text, start, end):
             if use.start >= at:
                 use = _with_rest(text, use, end)
                 at = use.end
-                found.append(use)
-        found.sort(key=attrgetter("start"))
+                uses.append(use)
+        uses.sort(key=attrgetter("start"))
         # a title may name a site
-        yield tuple([use for use in found if not use.url.lower().startswith("www.")] or found)
+        yield tuple([use for use in uses if not use.url.lower().startswith("www.")] or uses)
 
 
 def _with_rest(text: str, use: UrlUse, limit: int) -> UrlUse:
@@ -118,15 +118,15 @@ def body_urls(markdown: Markdown, body: Sequence[Place]) -> list[UrlUse]:
     definitions (`[a]: url`) and attributes of raw HTML.
     """
     text = markdown.text
-    found = list(_links(markdown))
-    silent = [(span.start, span.end) for span in markdown.spans if span.kind in ("code", "maths", "tag")]
-    prose = masked(text, [*silent, *((use.start, use.end) for use in found)])
-    defined = [_plain(prose, *match.span(1)) for match in _DEFINITION.finditer(prose)]
-    prose = masked(prose, [(use.start, use.end) for use in defined])
+    links = list(_links(markdown))
+    non_prose = [(span.start, span.end) for span in markdown.spans if span.kind in ("code", "maths", "tag")]
+    prose = masked(text, [*non_prose, *((use.start, use.end) for use in links)])
+    definitions = [_plain(prose, *match.span(1)) for match in _DEFINITION.finditer(prose)]
+    prose = masked(prose, [(use.start, use.end) for use in definitions])
     bare = (use for part in body for use in _bare(prose, *part))
-    others = [*found, *defined, *_attributes(markdown)]
-    inside = (use for use in others if use.start < body[position(body, use.start)][1])
-    return sorted([*inside, *bare], key=attrgetter("start"))
+    uses = [*links, *definitions, *_attributes(markdown)]
+    in_body = (use for use in uses if use.start < body[position(body, use.start)][1])
+    return sorted([*in_body, *bare], key=attrgetter("start"))
 
 
 def _links(markdown: Markdown) -> Iterator[UrlUse]:
@@ -147,8 +147,8 @@ def _attributes(markdown: Markdown) -> Iterator[UrlUse]:
         for match in _ATTRIBUTE.finditer(text, span.start, opening.end() if opening else span.end):
             start, end = match.span(match.lastindex or 0)
             if match["set"]:
-                of_set = _IN_SET.finditer(text, start, end)
-                yield from (_plain(text, *url.span(), "attribute") for url in of_set if ":" in url[0][:-1])
+                candidates = _IN_SET.finditer(text, start, end)
+                yield from (_plain(text, *url.span(), "attribute") for url in candidates if ":" in url[0][:-1])
             elif text[start] != "#":
                 yield _plain(text, start, end, "attribute")
 
@@ -161,8 +161,8 @@ def _bare(text: str, at: int, end: int) -> Iterator[UrlUse]:
     """The bare URLs in `at:end` of a text."""
     while match := _BARE.search(text, at, end):
         start = match.start()
-        *others, at = _endings(text, start, match.end())
-        yield _plain(text, start, at, endings=tuple(others))
+        *endings, at = _endings(text, start, match.end())
+        yield _plain(text, start, at, endings=tuple(endings))
 
 
 def _endings(text: str, start: int, longest: int) -> list[int]:

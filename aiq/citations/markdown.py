@@ -101,14 +101,14 @@ def read_markdown(text: str, passed_over: Sequence[Place] = ()) -> Markdown:
     If the whole report is wrapped in a ```markdown fence, its content is parsed.
     """
     source = text.replace("\x00", "\ufffd")
-    found = Markdown(text, gaps((newline.span() for newline in _NEWLINE.finditer(source)), len(source)))
+    markdown = Markdown(text, gaps((newline.span() for newline in _NEWLINE.finditer(source)), len(source)))
     wrapped = _WRAPPED.match(source)
-    reader = _BlockReader(source, found)
+    reader = _BlockReader(source, markdown)
     for start, end in gaps([*([wrapped.span()] if wrapped else []), *passed_over], len(source)):
         reader.read(start, end)
-    found.paragraphs.sort()
-    found.spans.sort(key=lambda span: (span.start, -span.end))  # a link before the spans in its label
-    return found
+    markdown.paragraphs.sort()
+    markdown.spans.sort(key=lambda span: (span.start, -span.end))  # a link before the spans in its label
+    return markdown
 
 
 def gaps(stretches: Iterable[Place], length: int) -> list[Place]:
@@ -137,9 +137,9 @@ def masked(text: str, hidden: Iterable[Place], fill: str = "\x00") -> str:
 class _BlockReader:
     """Collects what the parser's tokens say, in offsets of the source."""
 
-    def __init__(self, source: str, found: Markdown) -> None:
+    def __init__(self, source: str, markdown: Markdown) -> None:
         self._source = source
-        self._found = found
+        self._markdown = markdown
         self._first_line = 0
         self._inside = ""  # the type of the token that opened the current block
         self._at = 0  # the end of the inline content read so far
@@ -148,7 +148,7 @@ class _BlockReader:
         """Parse `start:end` of the source."""
         # citations after a closing fence would keep the parser from seeing it
         stretch = MARKED_FENCE.sub(lambda match: match[1] + " " * len(match[2]), self._source[start:end])
-        self._first_line = self._found.line_at(start)
+        self._first_line = self._markdown.line_at(start)
         for token in parser().parse(stretch):
             if token.nesting == 1:
                 self._inside = token.type
@@ -156,32 +156,32 @@ class _BlockReader:
                 self._read_token(token, token.map[0] + self._first_line, token.map[1] + self._first_line)
 
     def _read_token(self, token: Token, first: int, last: int) -> None:
-        found = self._found
-        stretch = (found.lines[first][0], found.lines[min(last, len(found.lines)) - 1][1])
+        markdown = self._markdown
+        stretch = (markdown.lines[first][0], markdown.lines[min(last, len(markdown.lines)) - 1][1])
         if token.type == "fence":
             self._read_fence(token, stretch, first, last)
         elif token.type == "code_block":
-            found.spans.append(Span(*stretch, "code"))
+            markdown.spans.append(Span(*stretch, "code"))
         elif token.type == "html_block":
             if not _HTML_TITLE.match(self._source, *stretch):
-                found.paragraphs.append(stretch)
-            found.spans += [Span(*tag.span(), "tag") for tag in _TAGS.finditer(self._source, *stretch)]
+                markdown.paragraphs.append(stretch)
+            markdown.spans += [Span(*tag.span(), "tag") for tag in _TAGS.finditer(self._source, *stretch)]
         elif token.type == "heading_open":
-            found.headings[first] = int(token.tag[1])
+            markdown.headings[first] = int(token.tag[1])
         elif token.type == "tbody_open":
-            found.paragraphs.append(stretch)
+            markdown.paragraphs.append(stretch)
         elif token.type == "inline":
             self._read_inline(token.content, first)
 
     def _read_fence(self, token: Token, stretch: Place, first: int, last: int) -> None:
-        ending = self._source[self._found.lines[last - 1][0] : stretch[1]]
-        cited = MARKED_FENCE.fullmatch(ending)
-        stretch = (stretch[0], stretch[1] - len(cited[2])) if cited else stretch
-        self._found.spans.append(Span(*stretch, "code"))
+        ending = self._source[self._markdown.lines[last - 1][0] : stretch[1]]
+        marked = MARKED_FENCE.fullmatch(ending)
+        stretch = (stretch[0], stretch[1] - len(marked[2])) if marked else stretch
+        self._markdown.spans.append(Span(*stretch, "code"))
         if last - 1 > first and ending.lstrip(" \t>").startswith(token.markup):
-            self._found.fences.append(stretch)
+            self._markdown.fences.append(stretch)
         elif not self._source[stretch[1] :].strip():
-            self._found.unclosed = stretch
+            self._markdown.unclosed = stretch
 
     def _read_inline(self, content: str, first: int) -> None:
         if self._inside in ("td_open", "th_open"):
@@ -189,25 +189,25 @@ class _BlockReader:
         lines = content.split("\n")
         starts = [self._start_of(line, number) for number, line in enumerate(lines, first)]
         if self._inside == "paragraph_open":
-            self._found.paragraphs.append((starts[0], self._at))
+            self._markdown.paragraphs.append((starts[0], self._at))
         offsets = [0, *accumulate(len(line) + 1 for line in lines)]
 
-        def placed(at: int) -> int:
+        def source_offset(at: int) -> int:
             line = min(bisect_right(offsets, at), len(starts)) - 1
             return starts[line] + at - offsets[line]
 
         for span in _Scanner(content).scan():
-            start, end, *inside = map(placed, (span.start, span.end, *span.label, *span.target))
-            self._found.spans.append(Span(start, end, span.kind, (inside[0], inside[1]), (inside[2], inside[3])))
+            start, end, *places = map(source_offset, (span.start, span.end, *span.label, *span.target))
+            self._markdown.spans.append(Span(start, end, span.kind, (places[0], places[1]), (places[2], places[3])))
 
     def _start_of(self, line: str, number: int) -> int:
         """Where a line of a block's content begins in the source: after markers, indent and earlier cells."""
-        start, end = self._found.lines[min(number, len(self._found.lines) - 1)]
+        start, end = self._markdown.lines[min(number, len(self._markdown.lines) - 1)]
         start = max(start, min(self._at, end))
         found = self._source.find(line, start, end)
         if found < 0:  # the parser replaced tabs of the indent by spaces
-            bare = line.strip()
-            found = self._source.find(bare, start, end) - (len(line) - len(line.lstrip()))
+            stripped = line.strip()
+            found = self._source.find(stripped, start, end) - (len(line) - len(line.lstrip()))
         self._at = max(start, found) + len(line)
         return max(start, found)
 
@@ -254,7 +254,7 @@ class _Scanner:
         self._state.pos = at
         return self._state.pos if rule(self._state, True) else at
 
-    def _found(self, kind: SpanKind, start: int, end: int) -> int:
+    def _add(self, kind: SpanKind, start: int, end: int) -> int:
         """Add a span; within an element of code only if it is an autolink, as Markdown renders those there too."""
         if kind == "autolink" or start >= self._code_until:
             self._spans.append(Span(start, end, kind, target=(start + 1, end - 1)))
@@ -263,22 +263,22 @@ class _Scanner:
     def _code(self, at: int) -> int:
         end = self._by_library(backtick, at)
         unclosed = not self._content[at:end].strip("`")
-        return end if unclosed else self._found("code", at, end)
+        return end if unclosed else self._add("code", at, end)
 
     def _angle(self, at: int) -> int:
         if (end := self._by_library(autolink, at)) > at:
-            return self._found("autolink", at, end)
+            return self._add("autolink", at, end)
         if (end := self._by_library(html_inline, at)) == at:
             return at + 1
-        opened = _CODE_START.match(self._content, at) if at >= self._code_until else None
-        if opened and (name := opened[1].lower()) not in self._unclosed:
+        opening = _CODE_START.match(self._content, at) if at >= self._code_until else None
+        if opening and (name := opening[1].lower()) not in self._unclosed:
             # `<code>x[1]</code>` is code from tag to tag, although the parser sees text between two tags
             if closing := re.compile(rf"</{name}[^<>]*>", re.IGNORECASE).search(self._content, end):
-                self._found("code", at, closing.end())
+                self._add("code", at, closing.end())
                 self._code_until = closing.end()
                 return end
             self._unclosed.add(name)
-        return self._found("tag", at, end)
+        return self._add("tag", at, end)
 
     def _maths(self, at: int) -> int:
         r"""`$x$`, `$$x$$`, `\(x\)` and `\[x\]`; a dollar closes only after a non-blank and before a non-digit.
@@ -288,12 +288,12 @@ class _Scanner:
         opening = self._content[at : at + 2]
         if (closing := _CLOSING.get(opening)) and not _NUMBERS_ONLY.match(self._content, at):
             found = self._content.find(closing, at + 2, at + _LONGEST_DISPLAY)
-            return self._found("maths", at, found + 2) if found >= 0 else at + 2
+            return self._add("maths", at, found + 2) if found >= 0 else at + 2
         if opening[0] == "\\":
             return at + 2
         amount = _CURRENCY.match(self._content, at)
-        end = None if amount else _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
-        return self._found("maths", at, end.end()) if end else at + 1
+        closer = None if amount else _DOLLAR.search(self._content, at + 2, at + _LONGEST_FORMULA)
+        return self._add("maths", at, closer.end()) if closer else at + 1
 
     def _close(self, at: int) -> int:
         if not self._open:

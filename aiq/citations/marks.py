@@ -166,8 +166,8 @@ def rewritten_items(items: str, numbers: Sequence[int]) -> str:
             runs.append([number])
     parts = []
     for run in runs:
-        written = [caret + in_style_of(numeral[0] if numeral else "", number) for number in run]
-        parts += [f"{written[0]}{dash[0]}{written[-1]}"] if dash and len(run) > 2 else written
+        numerals = [caret + in_style_of(numeral[0] if numeral else "", number) for number in run]
+        parts += [f"{numerals[0]}{dash[0]}{numerals[-1]}"] if dash and len(run) > 2 else numerals
     return (re.sub(r"\r?\n", " ", comma[0]) if comma else ", ").join(parts)
 
 
@@ -175,57 +175,57 @@ def find_marks(markdown: Markdown, prose: str, body: Collection[Place], listed: 
     """The marks in the body, in order; `prose` is that of the text, `listed` maps list numbers to their spelling."""
     links = {span.label[1]: span for span in markdown.spans if span.kind == "link"}
     bracketed = [mark for stretch in body for mark in _bracketed(prose, stretch, frozenset(listed))]
-    found = [_in_tags(markdown.text, _linked(markdown.text, mark, links)) for mark in bracketed]
+    marks = [_in_tags(markdown.text, _linked(markdown.text, mark, links)) for mark in bracketed]
     if listed:
-        found += _unbracketed(markdown.text, prose, body, listed, len(found))
-    return tuple(sorted(found, key=lambda mark: mark.start))
+        marks += _unbracketed(markdown.text, prose, body, listed, len(marks))
+    return tuple(sorted(marks, key=lambda mark: mark.start))
 
 
 def _bracketed(prose: str, stretch: Place, listed: frozenset[int]) -> list[Mark]:
     """The marks in brackets; `[1]-[3]` is one mark, the same as `[1-3]`."""
-    found: list[Mark] = []
-    last = -1
+    marks: list[Mark] = []
+    last_end = -1
     for match in _MARK.finditer(prose, *stretch):
         numbers = numbers_in(match["items"])
-        if not _is_citation(prose, match, numbers, listed, after_mark=match.start() == last):
+        if not _is_citation(prose, match, numbers, listed, after_mark=match.start() == last_end):
             continue
-        mark, before, last = _mark(prose, match, numbers), found[-1] if found else None, match.end()
-        if before and before.form == mark.form == "number" and _DASH.fullmatch(prose, before.end, mark.start):
-            numbers = numbers_in(f"{before.numbers[0]}-{mark.numbers[0]}")
+        mark, previous, last_end = _mark(prose, match, numbers), marks[-1] if marks else None, match.end()
+        if previous and previous.form == mark.form == "number" and _DASH.fullmatch(prose, previous.end, mark.start):
+            numbers = numbers_in(f"{previous.numbers[0]}-{mark.numbers[0]}")
             if numbers:
-                mark = Mark(found.pop().start, mark.end, numbers, (before.items[0], mark.items[1]), "range")
-        found.append(mark)
-    return found
+                mark = Mark(marks.pop().start, mark.end, numbers, (previous.items[0], mark.items[1]), "range")
+        marks.append(mark)
+    return marks
 
 
 def _is_citation(
     prose: str, match: re.Match[str], numbers: tuple[int, ...], listed: frozenset[int], *, after_mark: bool
 ) -> bool:
     """Whether a bracket is a citation, not a year, an index or an interval: docs/citations.md explains each rule."""
-    known = listed.issuperset(numbers)
+    all_listed = listed.issuperset(numbers)
     if not numbers or not all(0 < number <= LARGEST or number in listed for number in numbers):
         return False
     before = prose[max(0, match.start() - _FURTHEST) : match.start()]
-    if _ASSIGNED.search(before) or (_THOUSANDS.fullmatch(match["items"]) and not known):
+    if _ASSIGNED.search(before) or (_THOUSANDS.fullmatch(match["items"]) and not all_listed):
         return False
     if len(numbers) > 1 and (_INTERVAL.search(before) or _OF_INTERVAL.match(prose, match.end())):
         return False
     if before.endswith("]") and not after_mark:
         word = _WORD.search(_INDICES.sub("", before))
-        return known and not (word and _is_indexed(word[0]))
+        return all_listed and not (word and _is_indexed(word[0]))
     word = _WORD.search(before)
     if word is None or match["open"] not in ("[", "\\[") or "^" in match["items"]:
         return True
     rest = word[0][1:]
-    return not _is_indexed(word[0]) and (known or (word[0].isalpha() and rest in (rest.lower(), rest.upper())))
+    return not _is_indexed(word[0]) and (all_listed or (word[0].isalpha() and rest in (rest.lower(), rest.upper())))
 
 
 def _is_indexed(word: str) -> bool:
     """Whether a bracket after this word is an index, and so are further brackets: `arr[0][1]`."""
     if word.endswith("_"):
         word = word.strip("_")  # emphasis: `__So it is__[1]`
-    last = word.rpartition(".")[2]  # `items` of `self.items`
-    return "_" in word or last in rules().code_words or (len(word) == 1 and word.islower())
+    name = word.rpartition(".")[2]  # `items` of `self.items`
+    return "_" in word or name in rules().code_words or (len(word) == 1 and word.islower())
 
 
 def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:
@@ -246,14 +246,14 @@ def _mark(prose: str, match: re.Match[str], numbers: tuple[int, ...]) -> Mark:
 
 def _in_tags(text: str, mark: Mark) -> Mark:
     """The mark widened by the tags that enclose only it: `<sup>[1]</sup>`, `<a href="url">[1]</a>`."""
-    while opened := _TAG_BEFORE.search(text, max(0, mark.start - _LONGEST_TAG), mark.start):
-        closing = f"</{opened[1].lower()}>"
+    while opening := _TAG_BEFORE.search(text, max(0, mark.start - _LONGEST_TAG), mark.start):
+        closing = f"</{opening[1].lower()}>"
         end = mark.end + len(closing)
         if text[mark.end : end].lower() != closing:
             break
-        url = mark.url or (opened.span("url") if opened["url"] else None)
+        url = mark.url or (opening.span("url") if opening["url"] else None)
         form = "numbered_link" if url else "superscript" if closing == "</sup>" else mark.form
-        mark = replace(mark, start=opened.start(), end=end, form=form, url=url)
+        mark = replace(mark, start=opening.start(), end=end, form=form, url=url)
     return mark
 
 
@@ -266,8 +266,8 @@ def _linked(text: str, mark: Mark, links: Mapping[int, Span]) -> Mark:
     if span is None or not 0 <= mark.start - span.start <= 1:
         return mark
     mark = replace(mark, start=span.start, end=span.end)
-    inside = text.startswith("#", span.target[0]) or span.target[0] == span.target[1]
-    return mark if inside else replace(mark, form="numbered_link", url=span.target)
+    internal = text.startswith("#", span.target[0]) or span.target[0] == span.target[1]
+    return mark if internal else replace(mark, form="numbered_link", url=span.target)
 
 
 def _unbracketed(
@@ -278,8 +278,8 @@ def _unbracketed(
     Powers, units and enumerations look the same, so each number must be listed, and bare ones must be habitual.
     """
 
-    def marks(form: MarkForm, pattern: re.Pattern[str], not_after: re.Pattern[str], source: str = prose) -> list[Mark]:
-        found = []
+    def find(form: MarkForm, pattern: re.Pattern[str], not_after: re.Pattern[str], source: str = prose) -> list[Mark]:
+        marks = []
         for match in chain.from_iterable(pattern.finditer(source, *stretch) for stretch in body):
             numbers, items = numbers_in(match["items"]), match.span("items")
             if not numbers or not listed.keys() >= {*numbers} or "\x00" in prose[slice(*items)]:
@@ -287,15 +287,15 @@ def _unbracketed(
             start = items[0] if form == "bare_number" else match.start()
             power = not_after.search(source[max(0, start - 6) : start])
             if not power or (form == "superscript" and len(numbers) > 1):
-                found.append(Mark(start, match.end(), numbers, items, form))
-        return found
+                marks.append(Mark(start, match.end(), numbers, items, form))
+        return marks
 
     # `如此①。`: an enumeration's number precedes its item, a citation's number follows the statement
-    circled = [mark for mark in marks("circled", _CIRCLED, _NOWHERE) if _CIRCLE.match(listed[mark.numbers[0]])]
-    result = marks("superscript", _SUPERSCRIPT, _UNIT, source=text) + circled
-    raised = marks("superscript", _RAISED, _POWER)
+    circled = [mark for mark in find("circled", _CIRCLED, _NOWHERE) if _CIRCLE.match(listed[mark.numbers[0]])]
+    result = find("superscript", _SUPERSCRIPT, _UNIT, source=text) + circled
+    raised = find("superscript", _RAISED, _POWER)
     if not bracketed or len(raised) >= max(_ENOUGH, 4 * bracketed):
         result += raised
     # `So it is.1`: a report that lost its superscripts
-    bare = marks("bare_number", _BARE_NUMBERS, _ABBREVIATION)
+    bare = find("bare_number", _BARE_NUMBERS, _ABBREVIATION)
     return result + bare if len(bare) >= max(_ENOUGH, 4 * (bracketed + len(result))) else result

@@ -69,17 +69,17 @@ class SourceIndex:
 
     def __init__(self, sources: Sequence[Source], window: int = 0) -> None:
         self._exact: dict[UrlKey, Source] = {}
-        self._at = defaultdict[Segments, list[ParsedUrl]](list)  # by path
-        self._having = defaultdict[Any, list[ParsedUrl]](list)  # by path and parameter
+        self._by_path = defaultdict[Segments, list[ParsedUrl]](list)
+        self._by_parameter = defaultdict[Any, list[ParsedUrl]](list)  # and by path
         for source in sources:
             url = parse_url(source.url or "")
             if url is not None and self._exact.setdefault(url.key, source) is source:
-                self._at[url.path].append(url)
+                self._by_path[url.path].append(url)
                 for parameter in set(url.query):
-                    self._having[url.path, parameter].append(url)
-        self._depths = sorted({len(path) for path in self._at}, reverse=True)
-        self._paths = sorted(self._at)
-        self._spellings = sorted((url.spelling, url) for there in self._at.values() for url in there)
+                    self._by_parameter[url.path, parameter].append(url)
+        self._depths = sorted({len(path) for path in self._by_path}, reverse=True)
+        self._paths = sorted(self._by_path)
+        self._spellings = sorted((url.spelling, url) for urls in self._by_path.values() for url in urls)
         self._documents = DocumentIndex(sources, window)
         self.hosts = KnownHosts({path[0] for path in self._paths})
 
@@ -130,16 +130,16 @@ class SourceIndex:
 
         A single word is a complete value: `?country=Niger` is not a cut-off `?country=Nigeria`; so is a video's id.
         """
-        whole = len(url.query) == 1 and len(_WORDS.findall(url.query[0][1])) == 1
-        found = self._cut_off(url.raw) if url.query and not whole and "#" not in url.raw else None
+        complete = len(url.query) == 1 and len(_WORDS.findall(url.query[0][1])) == 1
+        found = self._cut_off(url.raw) if url.query and not complete and "#" not in url.raw else None
         return None if found is None or found.spelling == url.spelling else found
 
     def _match_continued(self, url: ParsedUrl) -> Match | None:
         """Levels 2 (as written) and 3 (normalised): the only source whose path continues the URL's whole segments."""
         at = bisect_left(self._paths, url.path)
-        below = (path for path in self._paths[at : at + 2] if path[: len(url.path)] == url.path)
+        paths = (path for path in self._paths[at : at + 2] if path[: len(url.path)] == url.path)
         # a query is a set: whole parameters may be any of a source's, which level 5 decides
-        found = _only([longer for path in below for longer in self._at[path]]) if url.bare else None
+        found = _only([longer for path in paths for longer in self._by_path[path]]) if url.bare else None
         cut_off = found and len(found.segments) > len(url.segments) and found.raw.startswith(url.raw)
         return self._match(found, "truncation" if cut_off else "prefix")
 
@@ -147,23 +147,23 @@ class SourceIndex:
         """Level 4: the nearest source above, with at least two path segments; of several, the one without a query."""
         path = url.path
         for depth in self._depths:
-            there = self._at.get(path[:depth], ()) if depth < len(path) else ()
-            if there and sum(map(bool, path[2:depth])) >= _LEAST_SEGMENTS:
-                return _only([above for above in there if above.bare] or there)
+            candidates = self._by_path.get(path[:depth], ()) if depth < len(path) else ()
+            if candidates and sum(map(bool, path[2:depth])) >= _LEAST_SEGMENTS:
+                return _only([above for above in candidates if above.bare] or candidates)
         return None
 
     def _with_parameters(self, url: ParsedUrl) -> ParsedUrl | None:
         """Level 5: the only source at this path that has all parameters of the URL, and its route if there is one."""
-        rarest = min((self._having.get((url.path, one), ()) for one in url.query), key=len, default=())
-        routed = (found for found in rarest if url.route in ("", found.route))
+        rarest = min((self._by_parameter.get((url.path, pair), ()) for pair in url.query), key=len, default=())
+        candidates = (found for found in rarest if url.route in ("", found.route))
         # a repeated parameter must occur as often; two candidates suffice to know that there is more than one
-        return _only(list(islice((found for found in routed if Counter(url.query) <= Counter(found.query)), 2)))
+        return _only(list(islice((found for found in candidates if Counter(url.query) <= Counter(found.query)), 2)))
 
 
 def _cuts_work(source: ParsedUrl, stub: ParsedUrl) -> bool:
     """Whether a stub ends inside a DOI or an arXiv number, which is one segment however many slashes it has."""
-    work = source.site[0] in ("doi.org", "arxiv.org") and "/" in "".join(source.segments[-1:])
-    return work and len(stub.segments) >= len(source.segments)
+    is_work = source.site[0] in ("doi.org", "arxiv.org") and "/" in "".join(source.segments[-1:])
+    return is_work and len(stub.segments) >= len(source.segments)
 
 
 NOTHING: Final = SourceIndex(())

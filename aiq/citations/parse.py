@@ -45,34 +45,34 @@ class ParsedReport:
 @lru_cache(maxsize=32)  # verification and each judge read the same report
 def parse_report(text: str) -> ParsedReport:
     """Parse a report. Any text is a report, even without citations."""
-    given = text
+    original = text
     if text.startswith("\ufeff"):  # a byte order mark is read as an empty line, so that offsets stay
         text = f"\n{text[1:]}"
     markdown = read_markdown(text)
     lists = reference_lists(markdown)
-    apart = _prose_in_fences(markdown, lists)
-    if apart:
-        markdown = read_markdown(text, apart)
+    cuts = _prose_in_fences(markdown, lists)
+    if cuts:
+        markdown = read_markdown(text, cuts)
         lists = tuple(  # a list whose title is above the fence ends with the fence
-            replace(found, end=apart[-1][1]) if found.start < apart[0][0] < found.end < apart[-1][1] else found
-            for found in reference_lists(markdown)
+            replace(listing, end=cuts[-1][1]) if listing.start < cuts[0][0] < listing.end < cuts[-1][1] else listing
+            for listing in reference_lists(markdown)
         )
-    listed = [(section, entry) for section, found in enumerate(lists) for entry in found.entries]
+    listed = [(section, entry) for section, listing in enumerate(lists) for entry in listing.entries]
     urls = entry_urls(markdown, [(entry.start, entry.end) for _, entry in listed])
     entries = tuple(
-        replace(entry, section=section, text=text[entry.body : entry.end].strip(), urls=found)
-        for (section, entry), found in zip(listed, urls, strict=True)
+        replace(entry, section=section, text=text[entry.body : entry.end].strip(), urls=uses)
+        for (section, entry), uses in zip(listed, urls, strict=True)
     )
-    body = gaps([(found.start, found.end) for found in lists], len(text))
+    body = gaps([(listing.start, listing.end) for listing in lists], len(text))
     prose = markdown.prose()
     numbers = {entry.number: text[slice(*entry.number_span or (0, 0))] for entry in entries}
     # a fence that is never closed may be followed by more code: `x = [7]` there is not a dangling citation
-    certain = apart[0][0] if len(apart) == 1 else len(text)
+    limit = cuts[0][0] if len(cuts) == 1 else len(text)
     marks = find_marks(markdown, prose, body, numbers)
-    marks = tuple(mark for mark in marks if mark.start < certain or numbers.keys() >= {*mark.numbers})
+    marks = tuple(mark for mark in marks if mark.start < limit or numbers.keys() >= {*mark.numbers})
     linked = {mark.url for mark in marks}
     return ParsedReport(
-        text=given,
+        text=original,
         markdown=markdown,
         lists=lists,
         entries=entries,
@@ -86,18 +86,18 @@ def _paragraphs(markdown: Markdown, prose: str, body: Sequence[Place]) -> Iterat
     """The parts of paragraphs that are in the body and contain words, except lines that are a title in bold."""
     for start, end in markdown.paragraphs:
         for begin, stop in body[position(body, start) : position(body, end) + 1]:
-            found = _CONTENT.search(markdown.text, max(start, begin), min(end, stop))
-            words = found and _WORD.search(prose, *found.span())
-            if found and words and not _BOLD_TITLE.fullmatch(markdown.text, *found.span()):
-                yield found.span()
+            content = _CONTENT.search(markdown.text, max(start, begin), min(end, stop))
+            words = content and _WORD.search(prose, *content.span())
+            if content and words and not _BOLD_TITLE.fullmatch(markdown.text, *content.span()):
+                yield content.span()
 
 
 def _prose_in_fences(markdown: Markdown, lists: Sequence[ReferenceList]) -> Sequence[Place]:
     """The first and last line of a fence that does not hold code, or where the code of an unclosed fence ends."""
     text, unclosed = markdown.text, markdown.unclosed
-    swallowed = next((found.start for found in lists if unclosed and found.start > unclosed[0]), None)
-    if unclosed and swallowed is not None:  # code ends at the first blank line, if a list follows
-        lines = markdown.lines[markdown.line_at(unclosed[0]) + 1 : markdown.line_at(swallowed) + 1]
+    list_start = next((listing.start for listing in lists if unclosed and listing.start > unclosed[0]), None)
+    if unclosed and list_start is not None:  # code ends at the first blank line, if a list follows
+        lines = markdown.lines[markdown.line_at(unclosed[0]) + 1 : markdown.line_at(list_start) + 1]
         end = next((line[0] for line in lines if not text[slice(*line)].strip()), lines[-1][0])
         return [(end, end)]
     if not markdown.fences or not lists:
@@ -117,16 +117,16 @@ def _around_list(markdown: Markdown) -> Sequence[Place]:
     list's title or at the report's end. Any other list in code is an example.
     """
     text = markdown.text
-    for found in reference_lists(replace(markdown, fences=[]))[:1]:
-        begin, end = found.entries[0].start, found.entries[-1].end
+    for listing in reference_lists(replace(markdown, fences=[]))[:1]:
+        begin, end = listing.entries[0].start, listing.entries[-1].end
         for fence in markdown.fences:
             first, last = (markdown.lines[markdown.line_at(edge)] for edge in fence)
             if not fence[0] < begin < end < fence[1] or not _OF_PROSE.fullmatch(text, *first):
                 continue
-            most = 2 * (fence[1] - first[0]) > len(text.strip()) and found.start > first[0]
-            alone = not text[first[1] : max(first[1], found.start)].strip() and not text[end : last[0]].strip()
-            placed = found.start < first[0] or not text[fence[1] :].strip()
-            if most or (alone and placed and found.entries[0].number_span):
+            holds_most = 2 * (fence[1] - first[0]) > len(text.strip()) and listing.start > first[0]
+            list_only = not text[first[1] : max(first[1], listing.start)].strip() and not text[end : last[0]].strip()
+            in_place = listing.start < first[0] or not text[fence[1] :].strip()
+            if holds_most or (list_only and in_place and listing.entries[0].number_span):
                 return first, last
     return ()
 
@@ -139,17 +139,17 @@ def without_references(text: str) -> str:
 def split_references(text: str) -> tuple[str, str]:
     """The report without its reference lists, and the lists as written."""
     lists = parse_report(text).lists
-    body = replace_spans(text, ((found.start, found.end, "") for found in lists))
-    listed = "\n".join(text[found.entries[0].start : found.entries[-1].end].strip() for found in lists)
-    return trimmed(body) if lists else body.strip(), listed
+    body = replace_spans(text, ((listing.start, listing.end, "") for listing in lists))
+    references = "\n".join(text[listing.entries[0].start : listing.entries[-1].end].strip() for listing in lists)
+    return trimmed(body) if lists else body.strip(), references
 
 
 def replace_spans(text: str, replaced: Iterable[tuple[int, int, str]]) -> str:
     """The text with each `start:end` replaced; a replacement that overlaps an earlier one is skipped."""
     pieces, at = [], 0
-    for start, end, kept in sorted(replaced):
+    for start, end, replacement in sorted(replaced):
         if start >= at:
-            pieces += [text[at:start], kept]
+            pieces += [text[at:start], replacement]
             at = end
     return "".join([*pieces, text[at:]])
 

@@ -79,19 +79,19 @@ class CitedPassage:
 
 def cited_passages(audit: ReportAudit) -> tuple[CitedPassage, ...]:
     """One row for each (statement, source) pair, in the report's order; each source is read once."""
-    read: dict[int, SourceSentences] = {}
-    found: dict[Place, CitedPassage] = {}
+    by_source: dict[int, SourceSentences] = {}
+    passages: dict[Place, CitedPassage] = {}
     for statement in cited_statements(audit.report):
-        for finding, entry in _cited(audit, statement):
+        for finding, entry in _cited_findings(audit, statement):
             pair = statement.start, id(finding.match and finding.match.source)
-            if finding.match is not None and pair not in found:
+            if finding.match is not None and pair not in passages:
                 source = finding.match.source
-                sentences = read.get(pair[1]) or read.setdefault(pair[1], SourceSentences(source.text))
-                found[pair] = CitedPassage(statement, source, entry, sentences.closest(statement.text))
-    return tuple(found.values())
+                sentences = by_source.get(pair[1]) or by_source.setdefault(pair[1], SourceSentences(source.text))
+                passages[pair] = CitedPassage(statement, source, entry, sentences.closest(statement.text))
+    return tuple(passages.values())
 
 
-def _cited(audit: ReportAudit, statement: CitedStatement) -> Iterator[tuple[Finding, int | None]]:
+def _cited_findings(audit: ReportAudit, statement: CitedStatement) -> Iterator[tuple[Finding, int | None]]:
     for mark in (audit.marks[number] for number in statement.marks):
         for number, _, finding in audit.cited_by(mark):
             yield finding, None if finding is mark.url else number
@@ -112,16 +112,16 @@ class SourceSentences:
     def closest(self, statement: str) -> Passage | None:
         """The one to three sentences that share most with a statement; words that occur in few sentences weigh more."""
         shared: dict[int, dict[str, float]] = {}
-        wanted = dict.fromkeys(word for word, _, _ in _words(statement[:4_000]))  # hardly any sentence is longer
-        for word in wanted:
+        words = dict.fromkeys(word for word, _, _ in _words(statement[:4_000]))  # hardly any sentence is longer
+        for word in words:
             for number in (holders := self._holders.get(word, [])):
                 shared.setdefault(number, {})[word] = log((len(self._places) + 1) / len(holders))
         best, sentences = 0.0, (0, 0)
         for first in sorted(shared):
-            together: dict[str, float] = {}
+            weights: dict[str, float] = {}
             for last in range(first, first + _MOST_SENTENCES):
-                together |= shared.get(last, {})
-                if (score := sum(together.values()) / _WORTH_A_SENTENCE ** (last - first)) > best:
+                weights |= shared.get(last, {})
+                if (score := sum(weights.values()) / _WORTH_A_SENTENCE ** (last - first)) > best:
                     best, sentences = score, (first, last)
         if not shared:
             return None
@@ -130,7 +130,7 @@ class SourceSentences:
         begin = self._text.index(text, begin)
         places: list[Place] = []
         for word, at, stop in _words(text):
-            if word in wanted:  # pairs of characters overlap
+            if word in words:  # pairs of characters overlap
                 places.append((places.pop()[0] if places and at < places[-1][1] else at, stop))
         return Passage(begin, begin + len(text), text, tuple(places))
 
@@ -151,29 +151,29 @@ def _words(text: str) -> Iterator[tuple[str, int, int]]:
 
 def cited_statements(report: ParsedReport) -> tuple[CitedStatement, ...]:
     """The statements of a report that cite something, in order."""
-    found: list[CitedStatement] = []
-    pins, voids = _hidden(report)
+    statements: list[CitedStatement] = []
+    pins, voids = _pins_and_voids(report)
     pinned = masked(masked(report.text.translate(_PRIVATE), pins, _PIN), voids, _VOID)
-    citing = [[found.start for found in places] for places in (report.marks, report.body_urls)]
+    starts = [[citation.start for citation in citations] for citations in (report.marks, report.body_urls)]
     for start, end, text in _statements(pinned):
-        marks, urls = (tuple(range(bisect_left(cites, start), bisect_left(cites, end))) for cites in citing)
+        marks, urls = (tuple(range(bisect_left(group, start), bisect_left(group, end))) for group in starts)
         if (marks or urls) and text:
-            found.append(CitedStatement(start, end, text, marks, urls))
-    return tuple(found)
+            statements.append(CitedStatement(start, end, text, marks, urls))
+    return tuple(statements)
 
 
 def without_citations(text: str) -> str:
     """The report without reference lists, citation marks and link targets; code stays as it is."""
     report = parse_report(text.translate(_PRIVATE))
-    pins, voids = _hidden(report)
+    pins, voids = _pins_and_voids(report)
     pinned = replace_spans(report.text, [*((*pin, _PIN) for pin in pins), *((*void, "") for void in voids)])
     return trimmed(_without_pins(pinned))
 
 
-def _hidden(report: ParsedReport) -> tuple[list[Place], list[Place]]:
+def _pins_and_voids(report: ParsedReport) -> tuple[list[Place], list[Place]]:
     """The places of citations, and of what is not prose: reference lists, and the syntax of a link around its label."""
     pins = [(mark.start, mark.end) for mark in report.marks]
-    voids = [(found.start, found.end) for found in report.lists]
+    voids = [(listing.start, listing.end) for listing in report.lists]
     for use in report.body_urls:
         if use.label[0] < use.label[1]:
             voids += [(use.start, use.label[0]), (use.label[1], use.end)]
@@ -192,19 +192,19 @@ def _statements(pinned: str) -> Iterator[tuple[int, int, str]]:
 
     Each cell of a table is a statement of its own: "row's name, column's heading: cell".
     """
-    heads: list[str] = []
+    headings: list[str] = []
     start = 0
     for line in pinned.splitlines(keepends=True):
         end = start + len(line.rstrip("\r\n"))
         if line.lstrip().startswith("|"):
             places = [cell.span() for cell in _CELL.finditer(pinned, start, end) if cell[0].strip()]
             cells = [_plain(pinned[slice(*place)]) for place in places]
-            for number, (place, text) in enumerate(zip(places, cells, strict=True) if heads else ()):
-                head = heads[number] if number < len(heads) else ""
-                yield *place, f"{cells[0][:_LONGEST_HEAD]}, {head}: {text}" if number and head else text
-            heads = heads or [text[:_LONGEST_HEAD] for text in cells]
+            for number, (place, text) in enumerate(zip(places, cells, strict=True) if headings else ()):
+                heading = headings[number] if number < len(headings) else ""
+                yield *place, f"{cells[0][:_LONGEST_HEAD]}, {heading}: {text}" if number and heading else text
+            headings = headings or [text[:_LONGEST_HEAD] for text in cells]
         else:
-            heads = []
+            headings = []
             for place in _sentences(pinned, start, end):
                 yield *place, _plain(pinned[slice(*place)])
         start += len(line)

@@ -44,10 +44,10 @@ def reference_lists(markdown: Markdown) -> tuple[ReferenceList, ...]:
     lines = _lines_of(markdown)
     titled = list(_lists(lines, _below_title))
     footnotes = _lists(lines, lambda line: _footnotes(line, titled))
-    lists = sorted([*titled, *footnotes], key=lambda found: found.start)
+    lists = sorted([*titled, *footnotes], key=lambda listing: listing.start)
     lists = lists or list(_lists(lines, _after_colon)) or list(_headless(lines))
-    lists = [found for found in lists if any(entry.names_target for entry in found.entries)] or lists
-    return tuple([found for found in lists if found.entries[0].number_span] or lists)
+    lists = [listing for listing in lists if any(entry.names_target for entry in listing.entries)] or lists
+    return tuple([listing for listing in lists if listing.entries[0].number_span] or lists)
 
 
 def _lines_of(markdown: Markdown) -> Sequence[Line]:
@@ -65,8 +65,8 @@ def _lines_of(markdown: Markdown) -> Sequence[Line]:
 def _lists(lines: Sequence[Line], read: Callable[[Line], _Read]) -> Iterator[ReferenceList]:
     last = -1
     for line in lines:
-        if line.number > last and (found := read(line)):
-            last, entries = found
+        if line.number > last and (result := read(line)):
+            last, entries = result
             if entries:
                 yield ReferenceList(line.start, entries[-1].end, tuple(entries))
 
@@ -85,11 +85,11 @@ def _footnotes(line: Line, taken: Sequence[ReferenceList]) -> _Read:
     def is_defined(entry: Entry) -> bool:
         return line.text[entry.body - 1] in ":："
 
-    start = None if line.fenced else line.begin("bracket")
-    if not start or not is_defined(start) or not ("^" in line.text[slice(*start.mark)] or line.names_target):
+    first = None if line.fenced else line.begin("bracket")
+    if not first or not is_defined(first) or not ("^" in line.text[slice(*first.mark)] or line.names_target):
         return None
-    before = bisect_right(taken, line.start, key=lambda found: found.start) - 1
-    if before >= 0 and line.start < taken[before].end:
+    previous = bisect_right(taken, line.start, key=lambda listing: listing.start) - 1
+    if previous >= 0 and line.start < taken[previous].end:
         return None
     last, entries = _ListReader("bracket").read(line)
     return last, list(takewhile(is_defined, entries))
@@ -102,22 +102,22 @@ def _after_colon(line: Line) -> _Read:
         return None
     start = line.end - len(line.text[colon.end() + 1 : line.end].lstrip("*_ \t"))
     rest = replace(line, start=start, level=None, _begun={})
-    first = rest.first_form()
-    numbered = first and first.number_span and first.family != "spaced"
-    return _ListReader(first.family).read(rest) if first and numbered else None
+    entry = rest.first_form()
+    numbered = entry and entry.number_span and entry.family != "spaced"
+    return _ListReader(entry.family).read(rest) if entry and numbered else None
 
 
 def _headless(lines: Sequence[Line]) -> Iterator[ReferenceList]:
     """The run of `[1] Title - URL` lines at a report's end: each an entry with a target, in ascending order."""
     run = list(takewhile(_is_listed, (line for line in reversed(lines) if line.bare)))
     _, entries = _ListReader("bracket").read(run[-1]) if run else (-1, ())
-    if len(entries) > 1 and all(one.number < other.number for one, other in pairwise(entries)):
+    if len(entries) > 1 and all(entry.number < following.number for entry, following in pairwise(entries)):
         yield ReferenceList(run[-1].start, entries[-1].end, tuple(entries))
 
 
 def _is_listed(line: Line) -> bool:
-    start = None if line.fenced or line.level is not None else line.begin("bracket")
-    return start is not None and line.text[start.mark[0]] not in "(（" and line.names_target
+    entry = None if line.fenced or line.level is not None else line.begin("bracket")
+    return entry is not None and line.text[entry.mark[0]] not in "(（" and line.names_target
 
 
 def _first_entry(title: Line) -> tuple[Line, Family] | None:
@@ -142,11 +142,11 @@ def _first_entry(title: Line) -> tuple[Line, Family] | None:
 
 def _family(line: Line, *, strong: bool, formal: bool) -> Family | None:
     """The form of the entry that begins here; forms without brackets or dots must name a target soon."""
-    start = line.first_form()
-    if start and start.family != "plain":
-        sure = start.family in ("table", "bracket", "ordered", "circled")
-        likely = strong or start.family not in ("spaced", "row")
-        return start.family if sure or (likely and line.target_near(start.family)) else None
+    entry = line.first_form()
+    if entry and entry.family != "plain":
+        sure = entry.family in ("table", "bracket", "ordered", "circled")
+        likely = strong or entry.family not in ("spaced", "row")
+        return entry.family if sure or (likely and line.target_near(entry.family)) else None
     return "plain" if strong and formal and line.names_target and line.level is None else None
 
 
@@ -169,28 +169,28 @@ class _ListReader:
             if line.number + 1 == len(line.lines):
                 break
             line = line.lines[line.number + 1]
-        same = self.family == "ordered" and len({entry.number for entry in self.entries}) < len(self.entries[:2])
-        if self.family in UNNUMBERED or same:
+        repeated = self.family == "ordered" and len({entry.number for entry in self.entries}) < len(self.entries[:2])
+        if self.family in UNNUMBERED or repeated:
             self.entries = [replace(entry, number=n, number_span=None) for n, entry in enumerate(self.entries, 1)]
         return self.last, self.entries
 
     def _takes(self, line: Line) -> bool:
         """Add this line if it belongs to the list, and return whether it does."""
-        start = None if line.fenced else line.begin(self.family)
-        if start and self._begins_entry(start, line):
+        entry = None if line.fenced else line.begin(self.family)
+        if entry and self._begins_entry(entry, line):
             self.indent = self.indent if self.entries else line.indent
-            self.entries += self._entries_in(start, line)
+            self.entries += self._entries_in(entry, line)
         elif line.fenced or not self.entries:
             return False
         elif self._continues(line) or self._is_remark(line):
-            named = self.entries[-1].names_target or line.names_target
-            self.entries[-1] = replace(self.entries[-1], end=line.end, names_target=named)
+            names_target = self.entries[-1].names_target or line.names_target
+            self.entries[-1] = replace(self.entries[-1], end=line.end, names_target=names_target)
         elif not self._labels_more(line):
             return False
         self.last = line.number
         return True
 
-    def _begins_entry(self, start: Entry, line: Line) -> bool:
+    def _begins_entry(self, entry: Entry, line: Line) -> bool:
         """Whether an entry begins here: not at items nested in an entry, nor at unmarked lines that name no target.
 
         Numbers that start again after a blank line belong to another list: `1. Method one` after the sources.
@@ -202,17 +202,17 @@ class _ListReader:
             return line.names_target and not (adjacent and line.goes_on) and not line.parts_lists
         if self.family in ("ordered", "bullet") and line.indent > self.indent + 1:
             return False
-        if start.number_span is None or start.number > self.entries[-1].number:
+        if entry.number_span is None or entry.number > self.entries[-1].number:
             return True
         return self.family != "spaced" and (adjacent or line.target_near(self.family))
 
-    def _entries_in(self, start: Entry, line: Line) -> list[Entry]:
+    def _entries_in(self, first: Entry, line: Line) -> list[Entry]:
         """The entries of a line; a number in it with which the next entry's line begins is only cited."""
-        found = line.entries(start)
-        following = (below.begin(self.family) for below in line.below(_FAR) if len(found) > 1)
-        after = next((below.number for below in following if below is not None), 0)
-        again = next((at for at, entry in enumerate(found) if at and entry.number == after), len(found))
-        return [*found[: again - 1], replace(found[again - 1], end=line.end)] if after else found
+        entries = line.entries(first)
+        following = (below.begin(self.family) for below in line.below(_FAR) if len(entries) > 1)
+        next_number = next((below.number for below in following if below is not None), 0)
+        cut = next((at for at, entry in enumerate(entries) if at and entry.number == next_number), len(entries))
+        return [*entries[: cut - 1], replace(entries[cut - 1], end=line.end)] if next_number else entries
 
     def _continues(self, line: Line) -> bool:
         """Whether a line that starts no entry continues the entry above."""
@@ -246,8 +246,8 @@ class _ListReader:
     def _next_entry(self, line: Line) -> Entry | None:
         """The entry with a target that begins in one of the next lines, unless the list ends before."""
         for below in line.below(_FAR):
-            if start := below.begin(self.family):
-                return start if below.target_near(self.family) else None
+            if entry := below.begin(self.family):
+                return entry if below.target_near(self.family) else None
             if below.parts_lists and not below.is_rule:
                 return None
         return None

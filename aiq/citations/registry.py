@@ -11,7 +11,7 @@ from aiq.core.sources import CallPath, Source, SourceKind
 
 Identity = tuple[object, ...]
 _RANK: dict[SourceKind, int] = {"retrieved": 0, "mentioned": 1, "echoed": 2}
-_Seen = tuple[int, CallPath, str, Source]
+_Sighting = tuple[int, CallPath, str, Source]
 """The rank of the kind, the call, the address, and the source; sightings of one source count in this order."""
 _FIRST = itemgetter(0, 1, 2)
 
@@ -25,23 +25,23 @@ class SourceRegistry:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[Identity, list[_Seen]] = {}
+        self._sightings: dict[Identity, list[_Sighting]] = {}
         self._echoes: set[tuple[Identity, str]] = set()  # URLs in the arguments of calls: (identity, call id)
 
     def add(self, source: Source, order: CallPath) -> None:
         """Remember a source, unless it has neither URL nor citation key and so cannot be cited."""
         key = identity(source)
         if key is not None:
-            self._seen.setdefault(key, []).append((_RANK[source.kind], order, source.address, source))
+            self._sightings.setdefault(key, []).append((_RANK[source.kind], order, source.address, source))
 
     def note(self, text: str, kind: SourceKind, order: CallPath, *, call_id: str, tool: str) -> None:
         """Remember the URLs of a text. A URL in a call's result that was in its arguments is still only an echo."""
         for url in dict.fromkeys(find_urls(text)):
             source = Source(url=url, kind=kind, call_id=call_id, tool=tool)
-            asked = (identity(source) or (), call_id)
+            echo = (identity(source) or (), call_id)
             if kind == "echoed":
-                self._echoes.add(asked)
-            elif asked in self._echoes:
+                self._echoes.add(echo)
+            elif echo in self._echoes:
                 continue
             self.add(source, order)
 
@@ -51,7 +51,7 @@ class SourceRegistry:
 
     def known(self) -> tuple[Source, ...]:
         """Every source seen, of any kind, once: retrieved ones first, each kind by order."""
-        groups = [sorted(group, key=_FIRST) for group in self._seen.values()]
+        groups = [sorted(group, key=_FIRST) for group in self._sightings.values()]
         return tuple(map(_merged, sorted(groups, key=lambda group: _FIRST(group[0]))))
 
 
@@ -67,17 +67,17 @@ def identity(source: Source) -> Identity | None:
 
 def sources_to_keep(sources: Sequence[Source], report: str) -> tuple[Source, ...]:
     """The retrieved sources, and those of the others (there may be thousands) whose URL the report contains."""
-    named = {identity(Source(url=url)) for url in find_urls(report)}
-    return tuple(source for source in sources if source.kind == "retrieved" or identity(source) in named)
+    identities = {identity(Source(url=url)) for url in find_urls(report)}
+    return tuple(source for source in sources if source.kind == "retrieved" or identity(source) in identities)
 
 
-def _merged(group: Sequence[_Seen]) -> Source:
+def _merged(group: Sequence[_Sighting]) -> Source:
     """Merge the sightings of one source, which are in order; a weaker kind adds nothing to a stronger one."""
-    sources = [source for strength, _, _, source in group if strength == group[0][0]]
+    sources = [source for rank, _, _, source in group if rank == group[0][0]]
     text = max((source.text for source in sources), key=len)
     digest = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16] if text else ""
     title = next((source.title for source in sources if source.title), "")
     published = next((source.published for source in sources if source.published), None)
     relevance = max((source.relevance for source in sources if source.relevance is not None), default=None)
-    found = {"title": title, "text": text, "published": published, "relevance": relevance, "digest": digest}
-    return sources[0].model_copy(update=found)
+    fields = {"title": title, "text": text, "published": published, "relevance": relevance, "digest": digest}
+    return sources[0].model_copy(update=fields)

@@ -59,8 +59,8 @@ def new_numbers(audit: ReportAudit) -> dict[int, int]:
     kept = [position for position, finding in enumerate(entries) if finding.kept]
     kept.sort(key=lambda position: (entries[position].entry.section, entries[position].entry.number))
     numbers = {position: number for number, position in enumerate(kept, 1)}
-    repeated = ((p, finding.duplicate_of) for p, finding in enumerate(entries) if finding.duplicate_of is not None)
-    return numbers | {position: numbers[first] for position, first in repeated}
+    duplicates = ((p, finding.duplicate_of) for p, finding in enumerate(entries) if finding.duplicate_of is not None)
+    return numbers | {position: numbers[first] for position, first in duplicates}
 
 
 def repair(audit: ReportAudit, numbers: Mapping[int, int]) -> tuple[Edit, ...]:
@@ -88,7 +88,7 @@ class _Repairer:
         self._text = audit.report.text
         self._numbers = numbers
         marks = [finding.mark for finding in audit.marks]
-        beside = (_beside(self._text, one, other) for one, other in pairwise(marks))
+        beside = (_cite_together(self._text, mark, following) for mark, following in pairwise(marks))
         self._beside = [False, *beside, False]
         """For each mark, whether it cites together with the one before it."""
 
@@ -99,24 +99,24 @@ class _Repairer:
         self.removals.append(Edit(start, end, "", rule or ""))
 
     def marks(self) -> None:
-        wanted = list(self._wanted())
-        for finding, shown in zip(self._audit.marks, wanted, strict=True):
+        numbers_by_mark = list(self._mark_numbers())
+        for finding, numbers in zip(self._audit.marks, numbers_by_mark, strict=True):
             items = finding.mark.items
-            if shown and shown != finding.mark.numbers:
-                self._edit(items, rewritten_items(self._text[slice(*items)], shown), "renumbered")
-            if shown:
+            if numbers and numbers != finding.mark.numbers:
+                self._edit(items, rewritten_items(self._text[slice(*items)], numbers), "renumbered")
+            if numbers:
                 self._link(finding)
-        self._remove_marks([not shown for shown in wanted] + [False])
+        self._remove_marks([not numbers for numbers in numbers_by_mark] + [False])
 
-    def _wanted(self) -> Iterator[tuple[int, ...]]:
+    def _mark_numbers(self) -> Iterator[tuple[int, ...]]:
         """The numbers of each mark in the verified report, none if it goes. `[1][3]` becomes `[1]` if 3 repeats 1.
 
         A link shows its source's number in the list, whatever number it has itself (`[7](url)`), else that of its
         entry, else a number after those of the list, the same for all links to one source.
         """
         numbers, entries = self._numbers, self._audit.entries
-        matched = ((entries[p].match, number) for p, number in numbers.items())
-        listed: dict[object, int] = {id(match.source): number for match, number in matched if match}
+        matches = ((entries[p].match, number) for p, number in numbers.items())
+        listed: dict[object, int] = {id(match.source): number for match, number in matches if match}
         unlisted: dict[object, int] = {}
         seen: set[int] = set()  # numbers that the marks beside this one will show
         written: set[int] = set()  # numbers that they have in the report as given
@@ -124,35 +124,35 @@ class _Repairer:
             mark, url = finding.mark, finding.url
             if not beside:
                 seen, written = set(), set()
-            shown = tuple(dict.fromkeys(numbers[p] for p in finding.entries if p is not None and p in numbers))
+            mark_numbers = tuple(dict.fromkeys(numbers[p] for p in finding.entries if p is not None and p in numbers))
             if url is not None and url.kept:
                 source: object = id(finding.source) if finding.source else url.use.url
                 if source in listed:
-                    shown = (listed[source],)
-                elif not shown:
-                    free = len(set(numbers.values())) + len(unlisted) + 1
-                    shown = (unlisted.setdefault(source, free),) if entries else mark.numbers
+                    mark_numbers = (listed[source],)
+                elif not mark_numbers:
+                    new_number = len(set(numbers.values())) + len(unlisted) + 1
+                    mark_numbers = (unlisted.setdefault(source, new_number),) if entries else mark.numbers
             if written.isdisjoint(mark.numbers):  # a number that the report itself repeats stays repeated
-                shown = tuple(n for n in shown if n not in seen or n in mark.numbers)
-            yield shown
-            seen.update(shown)
+                mark_numbers = tuple(n for n in mark_numbers if n not in seen or n in mark.numbers)
+            yield mark_numbers
+            seen.update(mark_numbers)
             written.update(mark.numbers)
 
-    def _remove_marks(self, gone: Sequence[bool]) -> None:
+    def _remove_marks(self, removed: Sequence[bool]) -> None:
         """Remove marks together with what separates them from the mark beside them: `[1], [2]` becomes `[1]`."""
         marks = [finding.mark for finding in self._audit.marks]
-        follows = False  # whether the mark beside these, before them, stays
+        kept_before = False  # whether the mark beside these, before them, stays
         for i, mark in enumerate(marks):
-            if not gone[i]:
+            if not removed[i]:
                 continue
             start, end = mark.start, mark.end
-            if not (self._beside[i] and gone[i - 1]):
-                follows = self._beside[i]
-                if follows and self._text[marks[i - 1].end : start].strip():
+            if not (self._beside[i] and removed[i - 1]):
+                kept_before = self._beside[i]
+                if kept_before and self._text[marks[i - 1].end : start].strip():
                     start = marks[i - 1].end
             if self._beside[i + 1]:
                 following = marks[i + 1].start
-                if gone[i + 1] or (not follows and self._text[end:following].strip()):
+                if removed[i + 1] or (not kept_before and self._text[end:following].strip()):
                     end = following
             self._remove(start, end, self._reason(self._audit.marks[i]))
 
@@ -161,8 +161,8 @@ class _Repairer:
         if finding.url is not None and not finding.url.kept:
             return finding.url.reason
         entries = [self._audit.entries[p] for p in finding.entries if p is not None]
-        kept = next((f"duplicate_of_citation_{entry.entry.number}" for entry in entries if entry.kept), "dangling")
-        return next((entry.reason for entry in entries if not entry.kept), kept)
+        fallback = next((f"duplicate_of_citation_{entry.entry.number}" for entry in entries if entry.kept), "dangling")
+        return next((entry.reason for entry in entries if not entry.kept), fallback)
 
     def _link(self, finding: MarkFinding) -> None:
         """Change the URL of `[1](url)` to that of its source, else of the entry's source; without either, unlink it."""
@@ -194,9 +194,9 @@ class _Repairer:
             self._edit((use.start, use.end), "", rule)
         elif use.form in ("link", "image") and label and not scheme_of(label):
             before = self._text[max(0, use.start - _WINDOW) : use.start]
-            glued = before.split()[-1] if before and not before[-1].isspace() else ""
-            lengthens = "/" in glued or ":" in glued  # an address directly before the label
-            self._edit((use.start, use.label[0]), " " if lengthens else "", rule)
+            word = before.split()[-1] if before and not before[-1].isspace() else ""
+            joins_address = "/" in word or ":" in word  # an address directly before the label
+            self._edit((use.start, use.label[0]), " " if joins_address else "", rule)
             self._edit((use.label[1], use.end), "", rule)
         else:
             self._remove(use.start, use.end, rule)
@@ -205,12 +205,12 @@ class _Repairer:
         """Replace the report's URL by the tool's, and a link's label too if it is another URL."""
         if not match.source.url:
             return
-        written = markdown_safe(match.source.url)
-        if unescape(self._text[use.url_start : use.url_end]) != written:
-            self._edit((use.url_start, use.url_end), written, "rewritten_url")
-        label, meant = parse_url(unescape(self._text[slice(*use.label)])), parse_url(written)
-        if use.form == "link" and label and meant and label.key != meant.key:
-            self._edit(use.label, written, "rewritten_url")
+        new_url = markdown_safe(match.source.url)
+        if unescape(self._text[use.url_start : use.url_end]) != new_url:
+            self._edit((use.url_start, use.url_end), new_url, "rewritten_url")
+        label, target = parse_url(unescape(self._text[slice(*use.label)])), parse_url(new_url)
+        if use.form == "link" and label and target and label.key != target.key:
+            self._edit(use.label, new_url, "rewritten_url")
 
     def lists(self) -> None:
         """Give the entries that stay their numbers and their sources' URLs; remove the others, and emptied lists."""
@@ -247,8 +247,8 @@ class _Repairer:
 
     def _remove_list(self, section: int, rule: str | None) -> None:
         """Remove a list without a valid entry, with its heading and the blank lines that would be left."""
-        text, found = self._text, self._audit.report.lists[section]
-        start, end = found.start, found.end
+        text, listing = self._text, self._audit.report.lists[section]
+        start, end = listing.start, listing.end
         if _BLANK_REST.match(text, end):
             start = len(text[:start].rstrip())
             end = len(text) - (1 if start and text.endswith("\n", end) else 0)
@@ -258,31 +258,31 @@ class _Repairer:
         self._edit((start, end), "", rule)
 
 
-def _beside(text: str, one: Mark, other: Mark) -> bool:
+def _cite_together(text: str, mark: Mark, following: Mark) -> bool:
     """Whether two marks cite together; in `fell [1], and [2] says` and `下降[1]，[2]指出` they do not."""
-    if not _BESIDE.fullmatch(text, one.end, other.start):
+    if not _BESIDE.fullmatch(text, mark.end, following.start):
         return False
-    return not (_OF_SENTENCE.search(text, one.end, other.start) and _CONTINUES.match(text, other.end))
+    return not (_OF_SENTENCE.search(text, mark.end, following.start) and _CONTINUES.match(text, following.end))
 
 
 def _widened(text: str, removals: list[Edit]) -> list[Edit]:
     """The removals from running text, widened so that those that touch leave no stray blanks or brackets behind."""
     removals.sort(key=lambda edit: edit.start)
-    apart = [i for i, (one, other) in enumerate(pairwise(removals), 1) if one.end < other.start]
-    for first, after in pairwise([0, *apart, len(removals)] if removals else []):
-        start, end = _with_surroundings(text, removals[first].start, removals[after - 1].end)
+    cuts = [i for i, (previous, current) in enumerate(pairwise(removals), 1) if previous.end < current.start]
+    for first, stop in pairwise([0, *cuts, len(removals)] if removals else []):
+        start, end = _with_surroundings(text, removals[first].start, removals[stop - 1].end)
         removals[first] = replace(removals[first], start=start)
         head, tail = text[max(0, start - _WINDOW) : start], text[end : end + _WINDOW]
-        joined = any(found.start() < len(head) < found.end() for found in _LIKE_A_MARK.finditer(head + tail))
-        removals[after - 1] = replace(removals[after - 1], end=end, replacement=_SIGN if joined else "")
+        joined = any(match.start() < len(head) < match.end() for match in _LIKE_A_MARK.finditer(head + tail))
+        removals[stop - 1] = replace(removals[stop - 1], end=end, replacement=_SIGN if joined else "")
     return removals
 
 
 def _with_surroundings(text: str, start: int, end: int) -> Place:
     """The place `start:end` with brackets and emphasis that hold nothing else, and the blanks that would be left."""
     before = _without_blanks(text, start)
-    if text[end : end + 1] in (")", "）") and (named := _NAMED.search(text, max(0, before - _WINDOW), before)):
-        start = before = named.start()
+    if text[end : end + 1] in (")", "）") and (label := _NAMED.search(text, max(0, before - _WINDOW), before)):
+        start = before = label.start()
     while before and (around := text[before - 1] + text[end : end + 1]) in _AROUND:
         outside = text[max(0, before - 2) : before - 1] + text[end + 1 : end + 2]
         if around in _EMPHASIS and (before < start or (len(outside) == 2 and outside.isalnum())):

@@ -101,7 +101,7 @@ def mixes_scripts(host: str) -> bool:
     """Whether a label mixes scripts that are not written together, or is in another script but looks all Latin."""
     for label in unicode_labels(host):
         scripts = {unicodedata.name(letter, "?").split()[0] for letter in label if letter.isalpha()}
-        if len(scripts) > 1 and not any(scripts <= together for together in _TOGETHER):
+        if len(scripts) > 1 and not any(scripts <= group for group in _TOGETHER):
             return True
         if len(scripts) == 1 and "LATIN" not in scripts and skeleton(label).isascii():
             return True

@@ -137,16 +137,16 @@ def parse_url(text: str) -> ParsedUrl | None:
 
 def _segments(path: str) -> Segments:
     """Decoded segments; dot segments resolved, parameters of the last one and trailing slashes dropped."""
-    kept: list[str] = []
-    *others, last = path.rstrip("/").split("/")
-    for segment in map(decoded, [*others[1:], last.partition(";")[0]] if others else ()):
+    segments: list[str] = []
+    *leading, last = path.rstrip("/").split("/")
+    for segment in map(decoded, [*leading[1:], last.partition(";")[0]] if leading else ()):
         if segment == "..":
-            kept[-1:] = []
+            segments[-1:] = []
         elif segment != ".":
-            kept.append(segment)
-    while kept and not kept[-1]:
-        kept.pop()
-    return tuple(kept)
+            segments.append(segment)
+    while segments and not segments[-1]:
+        segments.pop()
+    return tuple(segments)
 
 
 def _query(query: str, host: str, segments: Segments) -> Query:
@@ -266,9 +266,9 @@ def markdown_safe(url: str) -> str:
     """
     path, *query = re.split(r"(?=[?#])", _LEFT_OUT.sub("", url.strip()), maxsplit=1)
     plain = path.replace("\\", "/") + "".join(query)
-    written = _UNWRITABLE.sub(lambda match: quote(match[0], safe=""), plain)
-    if written.count("(") != written.count(")"):
-        written = written.replace("(", "%28").replace(")", "%29")
-    if written.count("[") != written.count("]") or "](" in written:
-        written = written.replace("[", "%5B").replace("]", "%5D")
-    return written
+    encoded = _UNWRITABLE.sub(lambda match: quote(match[0], safe=""), plain)
+    if encoded.count("(") != encoded.count(")"):
+        encoded = encoded.replace("(", "%28").replace(")", "%29")
+    if encoded.count("[") != encoded.count("]") or "](" in encoded:
+        encoded = encoded.replace("[", "%5B").replace("]", "%5D")
+    return encoded

@@ -39,8 +39,8 @@ def verify(text: str, sources: Sequence[Source], settings: CitationSettings) -> 
     accepted = [source for source in sources if source.kind in settings.accept]
     others = [source for source in sources if source.kind not in settings.accept]
     others.sort(key=lambda source: source.kind == "echoed")  # if a URL was seen in both ways, the better one counts
-    index, met = (SourceIndex(found, settings.window) for found in (accepted, others))
-    return verify_against(text, index, met)
+    index, other_index = (SourceIndex(group, settings.window) for group in (accepted, others))
+    return verify_against(text, index, other_index)
 
 
 def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | None = None) -> Verified:
@@ -54,50 +54,50 @@ def verify_against(text: str, index: SourceIndex | None, others: SourceIndex | N
     edits: tuple[Edit, ...] = ()
     removed: list[RemovedCitation] = []
     dangling: set[int] = set()
-    known: dict[int, EntryFinding] = {}
+    originals: dict[int, EntryFinding] = {}
     for _ in range(_MOST_ROUNDS):
-        found = audit_report(parse_report(verified), index, others)
-        rounds.append(found)
-        numbers = new_numbers(found)
+        report_audit = audit_report(parse_report(verified), index, others)
+        rounds.append(report_audit)
+        numbers = new_numbers(report_audit)
         # each entry as the first round found it, with its target and number in the report as given
-        origins = [known.pop(finding.entry.number, finding) for finding in found.entries]
-        removed += _removed(found, origins)
-        dangling.update(found.dangling)
-        todo = repair(found, numbers)
-        if not todo:
+        origins = [originals.pop(finding.entry.number, finding) for finding in report_audit.entries]
+        removed += _removed_citations(report_audit, origins)
+        dangling.update(report_audit.dangling)
+        round_edits = repair(report_audit, numbers)
+        if not round_edits:
             break
-        verified = apply_edits(verified, todo)
-        edits = (Edit(0, len(text), verified, todo[-1].rule),) if edits else todo
-        known = {numbers[p]: origins[p] for p, finding in enumerate(found.entries) if finding.kept}
-    first = rounds[0]
-    stays = {id(origins[p]): numbers[p] for p, finding in enumerate(found.entries) if finding.kept}
+        verified = apply_edits(verified, round_edits)
+        edits = (Edit(0, len(text), verified, round_edits[-1].rule),) if edits else round_edits
+        originals = {numbers[p]: origins[p] for p, finding in enumerate(report_audit.entries) if finding.kept}
+    initial = rounds[0]
+    by_origin = {id(origins[p]): numbers[p] for p, finding in enumerate(report_audit.entries) if finding.kept}
     audit = Audit(
-        valid_citations=_valid(found, origins, numbers, first),
+        valid_citations=_valid_citations(report_audit, origins, numbers, initial),
         removed_citations=tuple(removed),
-        dangling=tuple(sorted(dangling - {finding.entry.number for finding in first.entries})),
-        unused=tuple(sorted(numbers[position] for position in found.unused if position in numbers)),
-        uncited_paragraphs=len(found.uncited_paragraphs),
+        dangling=tuple(sorted(dangling - {finding.entry.number for finding in initial.entries})),
+        unused=tuple(sorted(numbers[position] for position in report_audit.unused if position in numbers)),
+        uncited_paragraphs=len(report_audit.uncited_paragraphs),
     )
-    kept = {p: stays[id(finding)] for p, finding in enumerate(first.entries) if id(finding) in stays}
-    return Verified(verified, audit, edits, first, kept)
+    kept_numbers = {p: by_origin[id(finding)] for p, finding in enumerate(initial.entries) if id(finding) in by_origin}
+    return Verified(verified, audit, edits, initial, kept_numbers)
 
 
-def _valid(
-    found: ReportAudit, origins: Sequence[EntryFinding], numbers: Mapping[int, int], first: ReportAudit
+def _valid_citations(
+    audit: ReportAudit, origins: Sequence[EntryFinding], numbers: Mapping[int, int], initial: ReportAudit
 ) -> tuple[ValidCitation, ...]:
     """The entries that stay, and the sources that only links with a number (`[1](url)`) lead to, each once."""
-    cited: list[tuple[Finding, Match, int, int]] = []
-    for position, (finding, origin) in enumerate(zip(found.entries, origins, strict=True)):
+    citations: list[tuple[Finding, Match, int, int]] = []
+    for position, (finding, origin) in enumerate(zip(audit.entries, origins, strict=True)):
         if finding.outcome == "valid" and (match := origin.match or finding.match):
-            cited.append((origin, match, numbers[position], origin.entry.number))
-    seen = {id(match.source) for _, match, *_ in cited}
-    given = {id(mark.source): mark for mark in reversed(first.marks)}
-    for mark in found.marks:
-        origin_mark = given.get(id(mark.source), mark)
+            citations.append((origin, match, numbers[position], origin.entry.number))
+    seen = {id(match.source) for _, match, *_ in citations}
+    first_marks = {id(mark.source): mark for mark in reversed(initial.marks)}
+    for mark in audit.marks:
+        origin_mark = first_marks.get(id(mark.source), mark)
         if (url := origin_mark.url) and url.match and id(url.match.source) not in seen:
             seen.add(id(url.match.source))
-            cited.append((url, url.match, mark.mark.numbers[0], origin_mark.mark.numbers[0]))
-    cited.sort(key=itemgetter(2))
+            citations.append((url, url.match, mark.mark.numbers[0], origin_mark.mark.numbers[0]))
+    citations.sort(key=itemgetter(2))
     return tuple(
         ValidCitation(
             number=number,
@@ -108,28 +108,28 @@ def _valid(
             marked=match.marked,
             flags=finding.flags,
         )
-        for finding, match, number, original in cited
+        for finding, match, number, original in citations
     )
 
 
-def _removed(found: ReportAudit, origins: Sequence[EntryFinding]) -> Iterator[RemovedCitation]:
+def _removed_citations(audit: ReportAudit, origins: Sequence[EntryFinding]) -> Iterator[RemovedCitation]:
     """The entries that are removed, and the URLs removed from other entries, the body and marks.
 
     A URL counts once, however often it occurs, and not in addition to an entry with the same target.
     """
-    gone = set()
-    for finding, origin in zip(found.entries, origins, strict=True):
+    removed = set()
+    for finding, origin in zip(audit.entries, origins, strict=True):
         if not finding.kept:
-            gone.add(meaning(finding))
-            first = None if finding.duplicate_of is None else origins[finding.duplicate_of].entry.number
-            reason = finding.reason if first is None else f"duplicate_of_citation_{first}"
+            removed.add(meaning(finding))
+            first_number = None if finding.duplicate_of is None else origins[finding.duplicate_of].entry.number
+            reason = finding.reason if first_number is None else f"duplicate_of_citation_{first_number}"
             yield _citation(finding, origin.entry.number, origin.target, reason)
-    urls = [url for finding in found.entries if finding.kept for url in finding.others if not url.kept]
-    urls += [url for url in found.body_urls if url.unsafe]
-    urls += [mark.url for mark in found.marks if mark.url is not None and not mark.url.kept]
+    urls = [url for finding in audit.entries if finding.kept for url in finding.others if not url.kept]
+    urls += [url for url in audit.body_urls if url.unsafe]
+    urls += [mark.url for mark in audit.marks if mark.url is not None and not mark.url.kept]
     for url in urls:
-        if (meant := meaning(url)) not in gone:
-            gone.add(meant)
+        if (key := meaning(url)) not in removed:
+            removed.add(key)
             yield _citation(url, None, url.target, url.reason)
 
 

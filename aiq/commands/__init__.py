@@ -40,8 +40,8 @@ def write_json(path: Path | None, found: "Record") -> None:
 
 def add_effect(parser: ArgumentParser) -> None:
     """The smallest difference worth detecting."""
-    what = "the smallest difference worth detecting, as a share of the metric's range, else of the mean (0.02)"
-    parser.add_argument("--effect", type=share, default=0.02, metavar="SHARE", help=what)
+    text = "the smallest difference worth detecting, as a share of the metric's range, else of the mean (0.02)"
+    parser.add_argument("--effect", type=share, default=0.02, metavar="SHARE", help=text)
 
 
 def share(text: str) -> float:

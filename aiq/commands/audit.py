@@ -61,7 +61,7 @@ def run(args: Namespace) -> int:
 
     audits = [audited(case, passages=args.json is not None or args.html is not None) for case in cases]
     if args.json is not None:
-        write_text(args.json, json.dumps(_plain(audits, several=several), ensure_ascii=False, indent=2) + "\n")
+        write_text(args.json, json.dumps(_as_data(audits, several=several), ensure_ascii=False, indent=2) + "\n")
     if args.repaired is not None:
         write_text(args.repaired, audits[0].verified.text)
     if args.html is not None:
@@ -75,15 +75,15 @@ def run(args: Namespace) -> int:
     return 0 if all(audit.record.clean for audit in audits) else 1
 
 
-def _plain(audits: Sequence["AuditedReport"], *, several: bool) -> dict[str, Any]:
+def _as_data(audits: Sequence["AuditedReport"], *, several: bool) -> dict[str, Any]:
     """One audit as plain data, or several under `reports` with their overall metrics."""
     from aiq.citations.files import total
 
     rows = [audit.record.model_dump(mode="json") for audit in audits]
     if not several:
         return rows[0]
-    named = [{"sample_id": a.case.sample_id, "epoch": a.case.epoch, **row} for a, row in zip(audits, rows, strict=True)]
-    return {"reports": named, "metrics": total(audits)}
+    items = [{"sample_id": a.case.sample_id, "epoch": a.case.epoch, **row} for a, row in zip(audits, rows, strict=True)]
+    return {"reports": items, "metrics": total(audits)}
 
 
 def _cases(args: Namespace) -> list["AuditCase"]:
@@ -104,35 +104,35 @@ def _cases(args: Namespace) -> list["AuditCase"]:
         if getattr(args, option) and not run and args.sources is None:
             raise UserError(f"--{option} says which sources count, but there are none; name them with --sources FILE")
     if run:
-        return _chosen(_of_run(path, args), args)
+        return _select(_cases_of_run(path, args), args)
     several = path.name.endswith((".jsonl", ".jsonl.gz"))
     if several and (path.parent / "manifest.json").is_file():
         raise UserError(f"{path} belongs to a run; name its folder, {path.parent}")
     if not several and args.sample is not None:
         raise UserError(f"--sample chooses from a run or a file of reports; {args.report} is a single report")
     if several:
-        return _chosen(_of_file(path, args), args)
+        return _select(_cases_of_file(path, args), args)
     sources = read_sources(args.sources, by_report=False).get(None, ()) if args.sources else None
     return [AuditCase(read_report(args.report), sources, _settings(args), title=path.name)]
 
 
-def _of_file(path: Path, args: Namespace) -> list["AuditCase"]:
+def _cases_of_file(path: Path, args: Namespace) -> list["AuditCase"]:
     """Every report of a file. Raises UserError for a source that names no report, or one that is not in the file."""
     from aiq.citations.files import AuditCase, read_reports, read_sources
 
     rows, settings = read_reports(path), _settings(args)
     if args.sources is None:
         return [AuditCase(row.article, None, settings, row.id, title=row.prompt) for row in rows]
-    given, ids = read_sources(args.sources, by_report=True), [row.id for row in rows]
-    if None in given and args.sample is None:
+    sources, ids = read_sources(args.sources, by_report=True), [row.id for row in rows]
+    if None in sources and args.sample is None:
         raise UserError(f"--sources: a row without `id` fits only a single report; choose one from {path}: --sample ID")
-    if unknown := [report for report in given if report not in (None, *ids)]:
+    if unknown := [report for report in sources if report not in (None, *ids)]:
         raise UserError(f"--sources: {path} has no report {unknown[0]}; it has {join_first(ids)}")
-    of = {report: (*given.get(None, ()), *given.get(report, ())) for report in ids}
-    return [AuditCase(row.article, of[row.id], settings, row.id, title=row.prompt) for row in rows]
+    by_report = {report: (*sources.get(None, ()), *sources.get(report, ())) for report in ids}
+    return [AuditCase(row.article, by_report[row.id], settings, row.id, title=row.prompt) for row in rows]
 
 
-def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
+def _cases_of_run(path: Path, args: Namespace) -> list["AuditCase"]:
     """The report of every answered (sample, epoch), in order, as the agent wrote it, with the settings of the run.
 
     Raises UserError if there is none.
@@ -158,37 +158,37 @@ def _of_run(path: Path, args: Namespace) -> list["AuditCase"]:
     return sorted(cases, key=lambda case: (natural(case.sample_id or ""), case.epoch or 0))
 
 
-def _chosen(cases: list["AuditCase"], args: Namespace) -> list["AuditCase"]:
+def _select(cases: list["AuditCase"], args: Namespace) -> list["AuditCase"]:
     """The report that --sample and --epoch name, or all."""
     if args.sample is None:
         return cases
-    of_sample = [case for case in cases if case.sample_id == args.sample]
+    candidates = [case for case in cases if case.sample_id == args.sample]
     epoch = 1 if args.epoch is None else args.epoch
-    chosen = [case for case in of_sample if case.epoch in (None, epoch)]
-    if len(chosen) > 1:
-        raise UserError(f"{args.report} has {len(chosen)} reports of sample {args.sample}; give each row its own id")
-    if not chosen:
-        wanted = f"epoch {epoch} of sample {args.sample}" if of_sample else f"report of sample {args.sample}"
-        known = [case.name for case in of_sample or cases]
-        raise UserError(f"{args.report} has no {wanted}; it has {join_first(known)}")
-    return chosen
+    matches = [case for case in candidates if case.epoch in (None, epoch)]
+    if len(matches) > 1:
+        raise UserError(f"{args.report} has {len(matches)} reports of sample {args.sample}; give each row its own id")
+    if not matches:
+        target = f"epoch {epoch} of sample {args.sample}" if candidates else f"report of sample {args.sample}"
+        names = [case.name for case in candidates or cases]
+        raise UserError(f"{args.report} has no {target}; it has {join_first(names)}")
+    return matches
 
 
-def _settings(args: Namespace, given: "CitationSettings | None" = None) -> "CitationSettings":
+def _settings(args: Namespace, base: "CitationSettings | None" = None) -> "CitationSettings":
     """The settings of a run, or the defaults, with what the command line changes."""
     from aiq.experiment.compose import compose, settings_from
 
-    settings = given or settings_from(compose(["name=audit"])).citations
+    settings = base or settings_from(compose(["name=audit"])).citations
     accept = tuple(dict.fromkeys((*settings.accept, *args.accept)))
     return settings.model_copy(update={"accept": accept, "pages": args.pages or settings.pages})
 
 
 def _check_outputs(args: Namespace) -> None:
     """Raises UserError if an output would overwrite another file of the command."""
-    taken = {realpath(args.report): "REPORT"}  # unlike Path.resolve, it tolerates circular links
+    owners = {realpath(args.report): "REPORT"}  # unlike Path.resolve, it tolerates circular links
     for option in ("sources", "json", "repaired", "html"):
         path: Path | None = getattr(args, option)
         if str(path) == "-":
             raise UserError(f"--{option} -: standard output is used for the table; name a file")
-        if path is not None and (other := taken.setdefault(realpath(path), f"--{option}")) != f"--{option}":
-            raise UserError(f"--{option} {path} is the same file as {other}; choose another name")
+        if path is not None and (owner := owners.setdefault(realpath(path), f"--{option}")) != f"--{option}":
+            raise UserError(f"--{option} {path} is the same file as {owner}; choose another name")

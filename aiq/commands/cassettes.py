@@ -55,26 +55,26 @@ def _files(folder: Path) -> "dict[Account, Path]":
 
 
 @contextmanager
-def _opened(folder: Path, *, writes: bool = False) -> "Iterator[dict[Account, Store]]":
+def _open_stores(folder: Path, *, writes: bool = False) -> "Iterator[dict[Account, Store]]":
     """The files of a recording, opened. Raises UserError if there are none."""
     from aiq.cassettes.store import Store
 
     if not (files := _files(folder)):
-        raise _absent(folder)
-    with ExitStack() as held:
-        yield {account: held.enter_context(Store(path, writes=writes)) for account, path in files.items()}
+        raise _no_recording(folder)
+    with ExitStack() as stack:
+        yield {account: stack.enter_context(Store(path, writes=writes)) for account, path in files.items()}
 
 
-def _absent(folder: Path) -> UserError:
+def _no_recording(folder: Path) -> UserError:
     return UserError(f"{folder}: nothing is recorded there; name a folder that has agent.sqlite or judge.sqlite")
 
 
-def _recordings(given: Path) -> list[Path]:
+def _recordings(folder: Path) -> list[Path]:
     """The recordings in the given folder: itself or below it. Raises UserError if there are none."""
-    found = {path.parent for path in given.glob("**/*.sqlite") if path in _files(path.parent).values()}
-    if not found:
-        raise _absent(given)
-    return sorted(found)
+    folders = {path.parent for path in folder.glob("**/*.sqlite") if path in _files(path.parent).values()}
+    if not folders:
+        raise _no_recording(folder)
+    return sorted(folders)
 
 
 def _list(args: Namespace) -> int:
@@ -82,50 +82,50 @@ def _list(args: Namespace) -> int:
 
     for folder in _recordings(args.dir):
         rows: list[tuple[object, ...]] = []
-        with _opened(folder) as stores:
+        with _open_stores(folder) as stores:
             for account, store in stores.items():
                 about = store.about
-                said = [*about.get("overrides", ["of no run"])]
-                said += [f"clock {about['clock']}"] if "clock" in about else []
-                said += [f"aiq {about['versions']['aiq']}"] if "versions" in about else []
-                show(f"{store.path} ({store.path.stat().st_size / 1000:,.0f} kB): {', '.join(said)}")
-                for name, whole in store.names().items():
-                    sizes = [len(each.request_body) + len(each.response_body) for each in store.exchanges(name)]
-                    state = "yes" if whole else "no: cut off"
+                details = [*about.get("overrides", ["of no run"])]
+                details += [f"clock {about['clock']}"] if "clock" in about else []
+                details += [f"aiq {about['versions']['aiq']}"] if "versions" in about else []
+                show(f"{store.path} ({store.path.stat().st_size / 1000:,.0f} kB): {', '.join(details)}")
+                for name, is_complete in store.names().items():
+                    sizes = [len(e.request_body) + len(e.response_body) for e in store.exchanges(name)]
+                    state = "yes" if is_complete else "no: cut off"
                     rows.append((name, account, len(sizes), f"{sum(sizes) / 1000:,.1f}", state))
         show(Sheet(("cassette", "of", "exchanges", "kB of bodies", "complete"), rows, left=2))
     return 0
 
 
 def _verify(args: Namespace) -> int:
-    folders = [folder for given in args.dirs for folder in _recordings(given)]
-    exchanges, wrong = map(sum, zip(*map(_verified, folders), strict=True))
-    checked = f"{plural(len(folders), 'recording')} with {plural(exchanges, 'exchange')}"
-    print(f"{checked}: {plural(wrong, 'finding') if wrong else 'nothing wrong'}")
-    return 1 if wrong else 0
+    folders = [folder for path in args.dirs for folder in _recordings(path)]
+    exchanges, findings = map(sum, zip(*map(_verify_recording, folders), strict=True))
+    scope = f"{plural(len(folders), 'recording')} with {plural(exchanges, 'exchange')}"
+    print(f"{scope}: {plural(findings, 'finding') if findings else 'nothing wrong'}")
+    return 1 if findings else 0
 
 
-def _verified(folder: Path) -> tuple[int, int]:
+def _verify_recording(folder: Path) -> tuple[int, int]:
     """Print what is wrong with a recording; returns the number of readable exchanges and of findings."""
     from aiq.cassettes.store import Store
     from aiq.site.tables import show
 
-    wrong, exchanges, stores = [], 0, {}
-    with ExitStack() as held:
+    findings, exchanges, stores = [], 0, {}
+    with ExitStack() as stack:
         for account, path in _files(folder).items():
             try:
-                stores[account] = held.enter_context(Store(path, writes=False))
+                stores[account] = stack.enter_context(Store(path, writes=False))
             except UserError as error:
-                wrong.append(str(error))
-        wrong += _wrong(stores)
+                findings.append(str(error))
+        findings += _findings_in(stores)
         for store in stores.values():
             with suppress(UserError):  # reported already
                 exchanges += store.rows("SELECT count(*) FROM exchanges")[0][0]
-    show(*wrong)
-    return exchanges, len(wrong)
+    show(*findings)
+    return exchanges, len(findings)
 
 
-def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
+def _findings_in(stores: "Mapping[Account, Store]") -> Iterator[str]:
     """The findings, one line each. The recorded run is composed from the present `conf/` to compare with."""
     from aiq.cassettes.redact import Redactor, secret_values
     from aiq.cassettes.verify import findings
@@ -147,10 +147,10 @@ def _wrong(stores: "Mapping[Account, Store]") -> Iterator[str]:
 
 def _forget(args: Namespace) -> int:
     forgotten: dict[str, list[str]] = {}
-    with _opened(args.dir, writes=True) as stores:
+    with _open_stores(args.dir, writes=True) as stores:
         for store in stores.values():
-            forgotten[str(store.path)] = _of_samples(store, args.samples)
-        if absent := set(args.samples) - {_sample(name) for names in forgotten.values() for name in names}:
+            forgotten[str(store.path)] = _cassettes_of(store, args.samples)
+        if absent := set(args.samples) - {_sample_of(name) for names in forgotten.values() for name in names}:
             raise UserError(f"{args.dir} has no cassette of sample {', '.join(sorted(absent))}; see aiq cassettes list")
         for store in stores.values():
             store.forget(forgotten[str(store.path)])
@@ -159,36 +159,36 @@ def _forget(args: Namespace) -> int:
     return 0
 
 
-def _sample(cassette: str) -> str:
+def _sample_of(cassette: str) -> str:
     return cassette.rpartition("/")[0] or cassette
 
 
-def _of_samples(store: "Store", samples: Collection[str]) -> list[str]:
+def _cassettes_of(store: "Store", samples: Collection[str]) -> list[str]:
     """The cassettes of these samples; one that belongs to no sample (`shared`) goes by its own name."""
-    return [name for name in store.names() if _sample(name) in samples]
+    return [name for name in store.names() if _sample_of(name) in samples]
 
 
 def _export(args: Namespace) -> int:
     from aiq.cassettes import vcr
 
     form: vcr.Form = "json" if args.json else "yaml"
-    cassettes, exchanges, without = 0, 0, Counter[str]()
-    with _opened(args.dir) as stores:
+    cassettes, exchanges, omitted = 0, 0, Counter[str]()
+    with _open_stores(args.dir) as stores:
         for account, store in stores.items():
-            for name in store.names() if args.sample is None else _of_samples(store, {args.sample}):
-                text, held, left_out = vcr.to_vcr(store.exchanges(name), form)
+            for name in store.names() if args.sample is None else _cassettes_of(store, {args.sample}):
+                text, number, left_out = vcr.to_vcr(store.exchanges(name), form)
                 file = args.out / account / vcr.file_name(name, form)
                 try:
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(text, encoding="utf-8", newline="\n")
                 except OSError as error:
                     raise UserError(f"{file}: cannot be written ({error.strerror}); name another OUT") from None
-                cassettes, exchanges, without = cassettes + 1, exchanges + held, without + left_out
+                cassettes, exchanges, omitted = cassettes + 1, exchanges + number, omitted + left_out
     if not cassettes:
         raise UserError(f"{args.dir} has no cassette of sample {args.sample}; see aiq cassettes list {args.dir}")
     print(f"{plural(cassettes, 'cassette')} with {plural(exchanges, 'exchange')} written to {args.out}")
-    for what, count in sorted(without.items()):
-        print(f"left out, because vcrpy cannot hold it: {what}: {count:,}")
+    for reason, count in sorted(omitted.items()):
+        print(f"left out, because vcrpy cannot hold it: {reason}: {count:,}")
     return 0
 
 
@@ -206,11 +206,11 @@ def _import(args: Namespace) -> int:
     name = cassette_name(SampleKey(args.sample, args.epoch))
     path = args.dir / f"{'judge' if args.judge else 'agent'}.sqlite"
     with Store(path, writes=True) as store:
-        whole = store.names().get(name, True)
+        is_complete = store.names().get(name, True)
         cassette = store.cassette(name, make=True)
         assert cassette is not None
         for exchange in exchanges:
             cassette.add(exchange, cassette.place())
-        cassette.mark(whole=whole)
+        cassette.mark(whole=is_complete)
     print(f"{path}: {plural(len(exchanges), 'exchange')} in the cassette {name}")
     return 0

@@ -37,12 +37,12 @@ from aiq.site.chat import LeftError, Terminal, show_progress, show_thread, show_
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat", "name=chat")
 """Used if no experiment is chosen: AI-Q on the closed world, at the world's time."""
 
-_OF_RUNS = (
+_RUN_SETTINGS = (
     *("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "output_dir"),
     *("runner", "cassette", "telemetry"),
 )
-_IDLE = {
-    **dict.fromkeys(_OF_RUNS, "a conversation is not a run: it has no samples, judges or folder"),
+_UNUSED_SETTINGS = {
+    **dict.fromkeys(_RUN_SETTINGS, "a conversation is not a run: it has no samples, judges or folder"),
     "resume": "to continue a conversation use --thread NAME (and a checkpointer that keeps it)",
     "thread": "to name a conversation use --thread NAME",
     "user": "in `aiq chat` the user is whoever types",
@@ -63,7 +63,7 @@ def run(args: Namespace) -> int:
 
     if args.thread is not None and not args.thread.strip():
         raise ConfigError("--thread: a conversation's name cannot be blank; leave it out for a new one")
-    settings = settings_from(live_config(args.overrides, _DEFAULTS, _IDLE)[1])
+    settings = settings_from(live_config(args.overrides, _DEFAULTS, _UNUSED_SETTINGS)[1])
     kept = settings.checkpointer.kind != "memory"
     logging.getLogger("langgraph").setLevel(logging.ERROR)  # it warns about what other agents keep in a thread
     if args.list:
@@ -74,25 +74,25 @@ def run(args: Namespace) -> int:
         asyncio.run(_list(settings))
         return 0
     thread = args.thread or f"chat-{uuid.uuid4().hex[:8]}"
-    again = shlex.join(["aiq", "chat", *args.overrides, "--thread", thread])
+    resume = shlex.join(["aiq", "chat", *args.overrides, "--thread", thread])
     code = 0
     try:
         asyncio.run(_converse(settings, thread))
     except KeyboardInterrupt:
         code = EXIT_CODE
-    print(f"\nleft; continue with: {again}" if kept else "\nleft; nothing is kept (checkpointer=sqlite would keep it)")
+    print(f"\nleft; continue with: {resume}" if kept else "\nleft; nothing is kept (checkpointer=sqlite would keep it)")
     return code
 
 
 async def _list(settings: RunSettings) -> None:
     from aiq.experiment.resources import open_checkpointer
 
-    threads = _conversing(settings.agent.make("agent")[0], Question(text="")).threads
+    threads = _as_resumable(settings.agent.make("agent")[0], Question(text="")).threads
     async with open_checkpointer(settings.checkpointer) as checkpointer:
         show_threads(await threads.all(checkpointer) if threads else ())
 
 
-def _conversing(agent: Agent, blank: Question) -> Resumable:
+def _as_resumable(agent: Agent, blank: Question) -> Resumable:
     """The agent, wrapped to keep conversations if it does not do so by itself."""
     from aiq.agents.toolkit.conversation import ConversationMemory
 
@@ -105,7 +105,7 @@ async def _converse(settings: RunSettings, thread: str) -> None:
 
     blank = blank_question(settings.knowledge, thread)
     agent, _ = settings.agent.make("agent")
-    conversing = _conversing(agent, blank)
+    resumable = _as_resumable(agent, blank)
     terminal, spend = Terminal(), UsageLedger()
 
     def session(turn: int) -> Session:
@@ -123,10 +123,10 @@ async def _converse(settings: RunSettings, thread: str) -> None:
             agent.check(resources.tools)
         model = "the offline model" if is_offline_model(settings) else settings.llm.model
         print(f"thread {thread}, {model} (exit leaves)\n", flush=True)
-        if conversing.threads:
-            show_thread(await conversing.threads.find(thread, resources.checkpointer))
+        if resumable.threads:
+            show_thread(await resumable.threads.find(thread, resources.checkpointer))
         with suppress(LeftError):
-            await _talk(conversing, blank, terminal, map(session, count(1)))
+            await _talk(resumable, blank, terminal, map(session, count(1)))
 
 
 async def _talk(agent: Resumable, blank: Question, terminal: Terminal, sessions: Iterator[Session]) -> None:
@@ -145,10 +145,10 @@ async def _talk(agent: Resumable, blank: Question, terminal: Terminal, sessions:
             failed = await _turn(resume, next(sessions), "that turn is over, without an answer; ask again")
 
 
-async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session, nothing: str = "") -> bool:
+async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Session, notice: str = "") -> bool:
     """Let the agent work and show the result; whether an error ended the turn, which never ends the conversation.
 
-    `nothing`: the message if there was nothing to resume.
+    `notice`: the message if there was nothing to resume.
     """
     from aiq.experiment.attempt import boundary_error, finalise
 
@@ -156,7 +156,7 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
     try:
         with session.bind():
             report = await work(session)
-            report, cut = (None, None) if report is None else finalise(report, session)
+            report, cut_reason = (None, None) if report is None else finalise(report, session)
     except Exception as raised:
         error = boundary_error(raised)
         if isinstance(error, UserError) or not isinstance(error, AiqError):
@@ -164,12 +164,12 @@ async def _turn(work: Callable[[Session], Awaitable[Report | None]], session: Se
         say(f"aiq: {error}")
         print("  · press Enter to continue where it broke off", file=sys.stderr, flush=True)
         return True
-    if cut:
-        print(f"aiq: the answer is incomplete: {cut}", file=sys.stderr, flush=True)
+    if cut_reason:
+        print(f"aiq: the answer is incomplete: {cut_reason}", file=sys.stderr, flush=True)
     if report is not None:
         print(f"\n{printable(report.text)}\n\n{_summary(report, session, time.monotonic() - start)}\n", flush=True)
-    elif nothing:
-        print(f"  · {nothing}", file=sys.stderr, flush=True)
+    elif notice:
+        print(f"  · {notice}", file=sys.stderr, flush=True)
     return False
 
 

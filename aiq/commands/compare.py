@@ -43,21 +43,21 @@ def run(args: Namespace) -> int:
 
     check_outputs(args.json, args.markdown)
     folders = [find_run_or_baseline(name, args.results) for name in args.runs]
-    found = compare(folders, metrics=args.metric, effect=args.effect, judges=args.judges, force=args.force)
+    result = compare(folders, metrics=args.metric, effect=args.effect, judges=args.judges, force=args.force)
     summaries = (folder.read_summary() for folder in folders)
-    said = [*notes_of(dict(zip((run.label for run in found.runs), summaries, strict=True)))]
-    said += [note for folder in folders for note in replay_note(folder.read_manifest())]
-    said += [
-        note for folder in folders if isinstance(folder, RunFolder) for note in reliability_note(folder, found.leading)
+    notes = [*notes_of(dict(zip((run.label for run in result.runs), summaries, strict=True)))]
+    notes += [note for folder in folders for note in replay_note(folder.read_manifest())]
+    notes += [
+        note for folder in folders if isinstance(folder, RunFolder) for note in reliability_note(folder, result.leading)
     ]
-    remarks = list(dict.fromkeys(said))
-    show(*comparison_text(comparison_parts(found, remarks)))
-    write_json(args.json, found)
+    remarks = list(dict.fromkeys(notes))
+    show(*comparison_text(comparison_parts(result, remarks)))
+    write_json(args.json, result)
     if args.markdown is not None:
 
-        def link(of: "ComparedRun", sample: str) -> str:
-            page = relpath(Path(of.folder) / "index.html", args.markdown.parent)
-            return sample if of.folder.endswith(".json") else f"[{sample}]({page}#{sample}.1)"
+        def link(compared: "ComparedRun", sample: str) -> str:
+            page = relpath(Path(compared.folder) / "index.html", args.markdown.parent)
+            return sample if compared.folder.endswith(".json") else f"[{sample}]({page}#{sample}.1)"
 
-        write_text(args.markdown, comparison_markdown(comparison_parts(found, remarks, link)))
+        write_text(args.markdown, comparison_markdown(comparison_parts(result, remarks, link)))
     return 0

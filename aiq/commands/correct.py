@@ -29,7 +29,7 @@ def run(args: Namespace) -> int:
     from aiq.site.tables import show
 
     folder = find_run(args.run, args.results)
-    found = correct(folder, args.labels, [find_run(name, args.results) for name in args.labelled])
-    show(*corrected_table(found))
-    write_json(args.json, found)
+    correction = correct(folder, args.labels, [find_run(name, args.results) for name in args.labelled])
+    show(*corrected_table(correction))
+    write_json(args.json, correction)
     return 0

@@ -28,16 +28,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from aiq.experiment.compose import settings
 
-    findings = asyncio.run(_examined(settings(*args.overrides)))
-    typed = [setting for finding in findings for setting in finding.settings]
-    works = all(finding.level != "fails" for finding in findings)
-    print("\nA run with these settings can work." if works else "\nA run with these settings cannot work.")
-    if typed:
-        print("Settings to use:\n" + "\n".join(f"  {setting}" for setting in typed))
-    return 0 if works else 1
+    findings = asyncio.run(_examine(settings(*args.overrides)))
+    suggestions = [setting for finding in findings for setting in finding.settings]
+    can_work = all(finding.level != "fails" for finding in findings)
+    print("\nA run with these settings can work." if can_work else "\nA run with these settings cannot work.")
+    if suggestions:
+        print("Settings to use:\n" + "\n".join(f"  {setting}" for setting in suggestions))
+    return 0 if can_work else 1
 
 
-async def _examined(settings: "RunSettings") -> "list[Finding]":
+async def _examine(settings: "RunSettings") -> "list[Finding]":
     """All findings, each shown as it comes, even without a terminal."""
     from rich.table import Table
     from rich.text import Text

@@ -42,8 +42,8 @@ def _settings(args: Namespace) -> "RunSettings":
     from aiq.experiment.compose import compose, settings_from
 
     settings = settings_from(compose(["name=documents", *args.set]))
-    given = {"dir": args.dir, "collection": args.collection, "summarizer": getattr(args, "summarizer", None)}
-    return settings.changed("knowledge", **{name: value for name, value in given.items() if value})
+    options = {"dir": args.dir, "collection": args.collection, "summarizer": getattr(args, "summarizer", None)}
+    return settings.changed("knowledge", **{name: value for name, value in options.items() if value})
 
 
 def _add(args: Namespace, settings: "RunSettings") -> int:
@@ -58,12 +58,12 @@ def _add(args: Namespace, settings: "RunSettings") -> int:
     if knowledge.summarizer == "model":
         counts += f", {asyncio.run(_summarise(collection, settings))}"
     print(f"collection {collection.name}: {counts}; it holds {_documents(collection)}")
-    for line in _not_found(collection, added, args.files):
+    for line in _warnings(collection, added, args.files):
         print(printable(line))
     return 0
 
 
-def _not_found(collection: "Collection", added: Mapping[str, bool], files: Sequence[str]) -> Iterator[str]:
+def _warnings(collection: "Collection", added: Mapping[str, bool], files: Sequence[str]) -> Iterator[str]:
     """Notes on what no search will find: pages without text in newly read documents, and files of other kinds."""
     from aiq.tools.knowledge.reading import SUFFIXES
     from aiq.tools.knowledge.store import left_out
@@ -74,9 +74,9 @@ def _not_found(collection: "Collection", added: Mapping[str, bool], files: Seque
             empty = pages - len(collection.text(document.digest).pages)
             if empty:
                 yield f"{document.file_name}: {empty} of {plural(pages, 'page')} without text; are they scans?"
-    if others := left_out(files):
-        listed = ", ".join(f"{number} {suffix}" for suffix, number in sorted(others.items()))
-        yield f"left out of the folders: {listed} (only {', '.join(SUFFIXES)} can be read)"
+    if skipped := left_out(files):
+        counts = ", ".join(f"{number} {suffix}" for suffix, number in sorted(skipped.items()))
+        yield f"left out of the folders: {counts} (only {', '.join(SUFFIXES)} can be read)"
 
 
 async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
@@ -90,27 +90,27 @@ async def _summarise(collection: "Collection", settings: "RunSettings") -> str:
         session = resources.session(settings, key=SampleKey("documents", 1))
         try:
             with session.bind():
-                done = await collection.summarise(summarise_by_model, settings.knowledge.summary_chars)
+                names = await collection.summarise(summarise_by_model, settings.knowledge.summary_chars)
         except UserError:
             raise
         except AiqError as error:
             raise UserError(f"the model gave no summary: {error}; finished summaries are kept, run it again") from None
-    spent = session.usage.total()
-    cost = f"{plural(spent.calls, 'call')}, {spent.total_tokens} tokens, {dollars(spent)}"
-    return f"{len(done)} summarised by {settings.llm.model} ({cost})"
+    usage = session.usage.total()
+    cost = f"{plural(usage.calls, 'call')}, {usage.total_tokens} tokens, {dollars(usage)}"
+    return f"{len(names)} summarised by {settings.llm.model} ({cost})"
 
 
 def _list(settings: "RunSettings") -> int:
     from aiq.tools.knowledge.store import Collections
 
-    known = Collections(settings.knowledge.dir)
+    collections = Collections(settings.knowledge.dir)
     if settings.knowledge.collection is None:
-        for name in known.names():
-            print(f"{name}: {_documents(known.existing(name))}")
-        if not known.names():
+        for name in collections.names():
+            print(f"{name}: {_documents(collections.existing(name))}")
+        if not collections.names():
             print(f"no collections in {settings.knowledge.dir}; add some with `aiq documents add`")
         return 0
-    for document in known.existing(settings.knowledge.collection).documents:
+    for document in collections.existing(settings.knowledge.collection).documents:
         pages = "" if document.page_count is None else f" ({plural(document.page_count, 'page')})"
         print(printable(f"{document.file_name}{pages}: {document.summary}"))
     return 0

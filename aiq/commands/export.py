@@ -62,8 +62,8 @@ def run(args: Namespace) -> int:
     try:
         lines = list(_drb(frames, out, args) if kind == "drb" else _files(frames, kind, out))
     except OSError as error:
-        place = error.filename or out
-        raise UserError(f"{place}: cannot be written ({error.strerror}); name another folder with --to") from None
+        path = error.filename or out
+        raise UserError(f"{path}: cannot be written ({error.strerror}); name another folder with --to") from None
     print("\n".join(lines))
     return 0
 
@@ -109,8 +109,8 @@ def _drb(frames: "RunFrames", out: Path, args: Namespace) -> Iterator[str]:
     name = frames.manifests[0].experiment if args.name is None else args.name
     if not name or "/" in name or name.startswith("."):
         raise UserError(f"--name {name}: a file is named after it, so it must have no slash and no leading dot")
-    files, lacking = export(frames.folders[0], out, name, epoch=1 if args.epoch is None else args.epoch)
+    files, missing = export(frames.folders[0], out, name, epoch=1 if args.epoch is None else args.epoch)
     yield from map(str, files)
-    if lacking:
-        names = ", ".join(row.sample_id for row in lacking)
-        yield f"{plural(len(lacking), 'sample')} without a report, not written: {names}"
+    if missing:
+        names = ", ".join(row.sample_id for row in missing)
+        yield f"{plural(len(missing), 'sample')} without a report, not written: {names}"

@@ -19,10 +19,10 @@ def run(args: Namespace) -> int:
     from aiq.site.tables import notes, show
 
     folder = find_run(args.run, args.results)
-    for found in fresheval_tables(folder):
-        show(fresheval_table(found))
-        if found.unjudged:
-            show(Text(f"{found.unjudged} questions left out: the judge failed on them", style="red"))
+    for table in fresheval_tables(folder):
+        show(fresheval_table(table))
+        if table.unjudged:
+            show(Text(f"{table.unjudged} questions left out: the judge failed on them", style="red"))
     if folder.summary_path.exists():
         show(*(Text(note, style="yellow") for note in notes(folder.read_summary())))
     return 0

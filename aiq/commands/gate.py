@@ -46,16 +46,16 @@ def run(args: Namespace) -> int:
     from aiq.site.tables import notes_of, show
 
     check_outputs(args.json, args.junit, args.markdown)
-    found, baseline = find_run_or_baseline(args.run, args.results), BaselineFile(args.baseline)
-    config = compose_group("gate", found.read_manifest().experiment, args.overrides)
+    candidate, baseline = find_run_or_baseline(args.run, args.results), BaselineFile(args.baseline)
+    config = compose_group("gate", candidate.read_manifest().experiment, args.overrides)
     limits = config.get("limits") or {}
     config |= {"margins": dotted(config.get("margins") or {})}
     config |= {"limits": {**limits, "metrics": dotted(limits.get("metrics") or {})}}
     settings = validate(GateSettings, config, "gate")
     if args.update and not args.baseline.exists():
-        return _update(found, baseline)
-    result = gate(baseline, found, settings)
-    summaries = {"baseline": baseline.read_summary(), "run": found.read_summary()}
+        return _update(candidate, baseline)
+    result = gate(baseline, candidate, settings)
+    summaries = {"baseline": baseline.read_summary(), "run": candidate.read_summary()}
     parts = [*gate_parts(result), *notes_of(summaries)]
     show(*comparison_text(parts))
     write_json(args.json, result)
@@ -63,21 +63,21 @@ def run(args: Namespace) -> int:
         write_text(args.junit, junit(result))
     if args.markdown is not None:
         write_text(args.markdown, f"{comparison_markdown(parts)}\n", append=True)  # a CI job's page
-    return _update(found, baseline) if args.update else 0 if result.passed else 1
+    return _update(candidate, baseline) if args.update else 0 if result.passed else 1
 
 
-def _update(found: "RunOrBaseline", baseline: "BaselineFile") -> int:
+def _update(candidate: "RunOrBaseline", baseline: "BaselineFile") -> int:
     """Write the baseline, and print what changes in it."""
     from aiq.analysis.baselines import Baseline, BaselineFile
     from aiq.core.text import plural
     from aiq.site.tables import show
 
-    new = found.content if isinstance(found, BaselineFile) else Baseline.of(found)
-    there = baseline.path.exists()
-    changes = list(baseline.content.changes(new)) if there else []
+    new = candidate.content if isinstance(candidate, BaselineFile) else Baseline.of(candidate)
+    existed = baseline.path.exists()
+    changes = list(baseline.content.changes(new)) if existed else []
     new.write(baseline.path)
-    print(f"{baseline.path}: {'unchanged' if there and not changes else 'written'}")
-    if failed := sum(one.row().failed for one in new.attempts):
+    print(f"{baseline.path}: {'unchanged' if existed and not changes else 'written'}")
+    if failed := sum(attempt.row().failed for attempt in new.attempts):
         print(f"{plural(failed, 'attempt')} of {len(new.attempts)} failed, and are in the baseline as failed")
     show(*(f"  {line}" for line in changes[:_MOST_CHANGES]))
     if len(changes) > _MOST_CHANGES:

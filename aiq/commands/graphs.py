@@ -48,8 +48,8 @@ async def _page(overrides: Sequence[str]) -> str:
     from aiq.llm.models import RunModels
     from aiq.llm.transport import open_client
 
-    chosen = any(text.startswith("experiment=") for text in overrides)
-    settings = settings_from(compose(overrides if chosen else ["experiment=full_freshqa", *overrides]))
+    has_experiment = any(text.startswith("experiment=") for text in overrides)
+    settings = settings_from(compose(overrides if has_experiment else ["experiment=full_freshqa", *overrides]))
     agent, _ = settings.agent.make("agent")
     if not isinstance(agent, Drawable):
         raise UserError(f"{settings.agent.target} has no graphs to draw")
@@ -59,5 +59,5 @@ async def _page(overrides: Sequence[str]) -> str:
 
 
 def _section(drawing: "Drawing") -> str:
-    drawn = drawing.graph.get_graph().draw_mermaid().replace("\t", "    ").strip()
-    return f"## {drawing.name}\n\n{drawing.text}\n\n```mermaid\n{drawn}\n```\n"
+    diagram = drawing.graph.get_graph().draw_mermaid().replace("\t", "    ").strip()
+    return f"## {drawing.name}\n\n{drawing.text}\n\n```mermaid\n{diagram}\n```\n"

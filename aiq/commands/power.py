@@ -32,7 +32,7 @@ def run(args: Namespace) -> int:
 
     check_outputs(args.json)
     folders = [find_run_or_baseline(name, args.results) for name in (args.run, args.other) if name is not None]
-    found = plan(folders, metrics=args.metric, effect=args.effect)
-    show(*power_text(found, args.effect))
-    write_json(args.json, found)
+    power = plan(folders, metrics=args.metric, effect=args.effect)
+    show(*power_text(power, args.effect))
+    write_json(args.json, power)
     return 0

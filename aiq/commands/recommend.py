@@ -40,12 +40,12 @@ def run(args: Namespace) -> int:
     if args.write is not None:
         _check_free(args.write)
     folder = find_sweep(args.sweep, args.results)
-    found = evaluate(folder.read(), folder, args.metric, args.spend)
-    show(*map(Text, recommendation_lines(found)))
+    sweep = evaluate(folder.read(), folder, args.metric, args.spend)
+    show(*map(Text, recommendation_lines(sweep)))
     if args.write is not None:
-        if found.recommendation is None:
-            raise UserError(f"there is nothing to write: {found.undecided}")
-        _write(args.write, found, found.recommendation.point)
+        if sweep.recommendation is None:
+            raise UserError(f"there is nothing to write: {sweep.undecided}")
+        _write(args.write, sweep, sweep.recommendation.point)
     return 0
 
 
@@ -61,14 +61,14 @@ def _check_free(path: Path) -> None:
         raise UserError(f"--write {path}: there already is an experiment {path.stem}; choose another name")
 
 
-def _write(path: Path, found: "Sweep", number: int) -> None:
+def _write(path: Path, sweep: "Sweep", number: int) -> None:
     from aiq.core.files import write_text
     from aiq.experiment.grid import as_experiment
 
-    point = next(point for point in found.points if point.number == number)
-    write_text(path, as_experiment(found, point, path.stem))
-    here = path.resolve().parent == (Path("conf") / "experiment").resolve()
+    point = next(point for point in sweep.points if point.number == number)
+    write_text(path, as_experiment(sweep, point, path.stem))
+    in_conf = path.resolve().parent == (Path("conf") / "experiment").resolve()
     print(
-        f"written to {path}; {'use it' if here else 'move it to a folder conf/experiment and use it'}: "
+        f"written to {path}; {'use it' if in_conf else 'move it to a folder conf/experiment and use it'}: "
         f"aiq run experiment={path.stem}"
     )

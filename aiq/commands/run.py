@@ -31,22 +31,22 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    resumed, others = split_resume(args.overrides)
+    resumed, overrides = split_resume(args.overrides)
     if resumed and (args.cfg or args.dry_run):
         raise UserError(RESUMED_ALONE)
     if args.like and not args.dry_run:
         raise UserError("--like RUN is only for --dry-run, which estimates from it; add --dry-run, or drop --like")
     if args.dry_run:
-        return _dry_run(others, args.like, sweep=args.multirun)
+        return _dry_run(overrides, args.like, sweep=args.multirun)
     if resumed:
-        place, settings = find_unfinished(resumed[0], others, sweeps=args.multirun)
-        if (place / SWEEP_FILE).is_file():
-            return sweep.resume(SweepFolder(place), settings)
-        return run_and_report(*reopened(RunFolder(place), settings)).exit_code
+        folder, settings = find_unfinished(resumed[0], overrides, sweeps=args.multirun)
+        if (folder / SWEEP_FILE).is_file():
+            return sweep.resume(SweepFolder(folder), settings)
+        return run_and_report(*reopened(RunFolder(folder), settings)).exit_code
     if args.multirun:
-        return _show_config([p.overrides for p in split(others).points]) if args.cfg else sweep.start(others)
-    refuse_sweep(others)
-    return _show_config([others]) if args.cfg else run_and_report(*new_plan(others)).exit_code
+        return _show_config([p.overrides for p in split(overrides).points]) if args.cfg else sweep.start(overrides)
+    refuse_sweep(overrides)
+    return _show_config([overrides]) if args.cfg else run_and_report(*new_plan(overrides)).exit_code
 
 
 def _dry_run(overrides: Sequence[str], like: str | None, *, sweep: bool) -> int:

@@ -26,11 +26,11 @@ def run(args: Namespace) -> int:
     from aiq.site.listing import runs_sheet
     from aiq.site.tables import show
 
-    found = [one for one in list_runs(args.results, points=args.points) if one.has(args.words)]
+    entries = [entry for entry in list_runs(args.results, points=args.points) if entry.has(args.words)]
     if args.json:
-        print(json.dumps([one.model_dump(mode="json") for one in found], indent=2, ensure_ascii=False))
-    elif found or not args.words:
-        show(runs_sheet(found))
+        print(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=2, ensure_ascii=False))
+    elif entries or not args.words:
+        show(runs_sheet(entries))
     else:
         raise UserError(f"no run in {args.results}/ has all these words in its columns: {', '.join(args.words)}")
     return 0

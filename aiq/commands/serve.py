@@ -77,7 +77,7 @@ def _keys(args: Namespace, home: Path) -> int:
             if not store.remove_key(args.remove_key):
                 raise ConfigError(f"--remove-key {args.remove_key}: there is no such key; aiq serve --keys lists them")
         else:
-            for known in store.all_keys():
-                most = "" if known.usd is None else f" of ${known.usd:g}"
-                print(f"{known.name}\tmade {known.created}\t${store.spent(known.name):.2f} spent{most}")
+            for entry in store.all_keys():
+                limit = "" if entry.usd is None else f" of ${entry.usd:g}"
+                print(f"{entry.name}\tmade {entry.created}\t${store.spent(entry.name):.2f} spent{limit}")
     return 0

@@ -68,7 +68,7 @@ def _row(folder: RunFolder, key: SampleKey) -> SampleRow:
         return rows[key]
     epochs = sorted(epoch for sample, epoch in rows if sample == key.sample_id)
     if epochs:
-        there = ", ".join(map(str, epochs))
-        raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path}; it has {there}")
+        available = ", ".join(map(str, epochs))
+        raise UserError(f"sample {key.sample_id} has no epoch {key.epoch} in {folder.path}; it has {available}")
     samples = sorted({sample for sample, _ in rows}, key=natural)
     raise UserError(f"{folder.path} has no sample {key.sample_id}; it has {len(samples)}: {join_first(samples)}")

@@ -23,10 +23,10 @@ def run(args: Namespace) -> int:
 
     if not args.results.is_dir():
         raise UserError(f"there is no folder {args.results}; name the folder with all results")
-    written, problems = write_site(args.results, shown=sys.stderr.isatty())
+    count, problems = write_site(args.results, shown=sys.stderr.isatty())
     for problem in problems:
         say(f"aiq: {problem}")
-    print(f"{plural(written, 'page')} written; open {args.results / 'index.html'}")
+    print(f"{plural(count, 'page')} written; open {args.results / 'index.html'}")
     if args.serve:
         from aiq.site.server import serve
 

@@ -49,12 +49,12 @@ async def _tools(settings: "RunSettings") -> list[dict[str, Any]]:
     samples = with_documents(
         load(settings.dataset, seed=settings.seed, limit=settings.limit).samples, settings.knowledge
     )
-    async with AsyncExitStack() as opened:
-        recorder = opened.enter_context(open_recorder(settings))
-        client = await opened.enter_async_context(open_client(settings.llm, offline_port=None, wrap=recorder.transport))
+    async with AsyncExitStack() as stack:
+        recorder = stack.enter_context(open_recorder(settings))
+        client = await stack.enter_async_context(open_client(settings.llm, offline_port=None, wrap=recorder.transport))
         web = build_web(settings, client)
-        opening = open_toolbox(settings, web, client, recorder, collections_of(samples))
-        toolbox = await opened.enter_async_context(opening)
+        context = open_toolbox(settings, web, client, recorder, collections_of(samples))
+        toolbox = await stack.enter_async_context(context)
         return [
             {
                 "name": tool.name,
@@ -76,6 +76,6 @@ def _table(tools: Sequence[dict[str, Any]]) -> Iterator[str]:
     for row, tool in zip(rows, (None, *tools), strict=True):
         yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         if tool is not None:
-            schema, does = tool["parameters"], tool["description"].strip().partition("\n")[0]
+            schema, line = tool["parameters"], tool["description"].strip().partition("\n")[0]
             names = (f"{name}{'' if name in schema.get('required', ()) else '?'}" for name in schema["properties"])
-            yield fill(printable(f"({', '.join(names)}) {does}"), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+            yield fill(printable(f"({', '.join(names)}) {line}"), _WIDTH, initial_indent="  ", subsequent_indent="  ")

@@ -66,11 +66,11 @@ def _follow(folder: RunFolder) -> None:
     followed = FollowedRun(folder)
     with closing(Progress(folder.read_manifest().experiment, shown=True)) as progress:
         progress.follow(followed.state, followed.total, followed.poll()[0])
-        going = True
-        while going:
-            going = in_use(folder.path)  # before polling, so that the last poll sees everything
+        is_running = True
+        while is_running:
+            is_running = in_use(folder.path)  # before polling, so that the last poll sees everything
             notify(followed, progress)
-            time.sleep(_EVERY_SECONDS if going else 0)
+            time.sleep(_EVERY_SECONDS if is_running else 0)
 
 
 def _run(folder: RunFolder) -> int:
@@ -89,8 +89,8 @@ def _run(folder: RunFolder) -> int:
     else:
         summary = folder.read_summary()
         error = RunAborted(_MEANINGS[2]) if manifest.status == "failed" else None
-    ended = manifest.status
-    outcome = RunOutcome(summary, ended, state.exit_code(ended), state.excess_failures(), error, changed=False)
+    status = manifest.status
+    outcome = RunOutcome(summary, status, state.exit_code(status), state.excess_failures(), error, changed=False)
     print_outcome(outcome, folder)
     return outcome.exit_code
 

@@ -43,11 +43,11 @@ async def gather_bounded(items: Sequence[T], work: Callable[[T], Awaitable[U]], 
     """
     slots = asyncio.Semaphore(at_once)
 
-    async def one(item: T) -> U:
+    async def bounded(item: T) -> U:
         async with slots:
             return await work(item)
 
-    tasks = [asyncio.ensure_future(one(item)) for item in items]
+    tasks = [asyncio.ensure_future(bounded(item)) for item in items]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
@@ -66,21 +66,21 @@ def completed(work: Coroutine[Any, Any, T]) -> T:
     """Run the coroutine to its end; in a thread if an event loop is already running here, as in a notebook."""
     if not _in_a_loop():
         return _run(work)
-    place: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
+    running: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
 
     async def stoppable() -> T:
-        place.set_result((asyncio.get_running_loop(), asyncio.current_task()))
+        running.set_result((asyncio.get_running_loop(), asyncio.current_task()))
         return await work
 
     with ThreadPoolExecutor(1) as pool, interruptible():
-        done = pool.submit(_run, stoppable())
+        future = pool.submit(_run, stoppable())
         try:
-            return done.result()
+            return future.result()
         except KeyboardInterrupt:
-            loop, task = place.result()
+            loop, task = running.result()
             if task is not None:
                 loop.call_soon_threadsafe(task.cancel)
-            wait([done])
+            wait([future])
             raise
 
 
@@ -98,7 +98,7 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
     An agent or a tool that calls sys.exit must fail, whichever of its tasks does so.
     """
 
-    async def ended(task: asyncio.Task[T]) -> None:
+    async def wait_for(task: asyncio.Task[T]) -> None:
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
@@ -110,7 +110,7 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
         task = runner.get_loop().create_task(work)
         while not task.done():
             with suppress(SystemExit):  # the loop raises it too, but can be run again
-                runner.run(ended(task))
+                runner.run(wait_for(task))
         return task.result()
 
 

@@ -56,7 +56,7 @@ class Files:
 
 def find(folder: Path, *names: str) -> Path | None:
     """The first of the names that exists in the folder, plain or with `.gz`."""
-    candidates = (folder / f"{name}{packed}" for name in names for packed in ("", ".gz"))
+    candidates = (folder / f"{name}{suffix}" for name in names for suffix in ("", ".gz"))
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
@@ -93,8 +93,8 @@ class Row:
 
     def matches(self, question: str) -> bool:
         """Whether its `prompt` or `question` equals this one except for white space, or it has neither."""
-        asked = self.text("prompt") or self.text("question")
-        return not asked or asked.split() == question.split()
+        prompt = self.text("prompt") or self.text("question")
+        return not prompt or prompt.split() == question.split()
 
 
 def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) -> Iterator[Row]:
@@ -109,7 +109,7 @@ def read_rows(files: Files, path: Path, setting: str, columns: Sequence[str]) ->
     if suffix == ".csv":
         rows = _csv_rows(text, name, columns)
     else:
-        rows = map(_named, _json_rows(text, name) if suffix == ".json" else jsonl_rows(text, name))
+        rows = map(_lowercase_names, _json_rows(text, name) if suffix == ".json" else jsonl_rows(text, name))
     if (first := next(rows, None)) is None:
         raise DatasetError(f"{path} has no rows; check {setting}")
     return chain((first,), rows)
@@ -158,13 +158,13 @@ def _header(names: list[str], where: str, columns: Sequence[str]) -> list[str] |
         return None
     if missing:
         raise DatasetError(f"{where}: the header lacks the column {', '.join(missing)}; add it")
-    twice = next((column for column in names if column and names.count(column) > 1), None)
-    if twice:
-        raise DatasetError(f"{where}: there are two columns {twice}; rename one")
+    duplicate = next((column for column in names if column and names.count(column) > 1), None)
+    if duplicate:
+        raise DatasetError(f"{where}: there are two columns {duplicate}; rename one")
     return names
 
 
-def _named(row: Row) -> Row:
+def _lowercase_names(row: Row) -> Row:
     """The row with names in lower case, as a header has them. Raises DatasetError if two are the same."""
     _header(names := [name.strip().lower() for name in row.values], row.where, ())
     return Row(row.where, dict(zip(names, row.values.values(), strict=True)))
@@ -210,16 +210,16 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 def shipped(name: str) -> Path:
     """The folder `conf` or `benchmarks` (or a path below it) that came with aiq: beside the package, or in a wheel."""
-    inside = _PACKAGE / "_shipped" / name
-    return inside if inside.exists() else _PACKAGE.parent / name
+    bundled = _PACKAGE / "_shipped" / name
+    return bundled if bundled.exists() else _PACKAGE.parent / name
 
 
 def resolve(path: str) -> Path:
     """A path from config as it is, or the shipped file if it starts with `benchmarks/` and does not exist here."""
-    here = Path(path).expanduser()
-    if not here.exists() and path.startswith("benchmarks/") and shipped(path).exists():
+    local = Path(path).expanduser()
+    if not local.exists() and path.startswith("benchmarks/") and shipped(path).exists():
         return shipped(path)
-    return here
+    return local
 
 
 def write_text(path: Path, text: str, *, append: bool = False) -> None:
@@ -250,5 +250,5 @@ def check_outputs(*paths: Path | None) -> None:
             raise _unwritable(path, os.strerror(errno.EACCES))
 
 
-def _unwritable(path: Path, why: str | None) -> UserError:
-    return UserError(f"{path}: cannot be written ({why}); choose another place")
+def _unwritable(path: Path, reason: str | None) -> UserError:
+    return UserError(f"{path}: cannot be written ({reason}); choose another place")

@@ -18,11 +18,11 @@ def collected_after(objects: int) -> Iterator[None]:
 
     The caller's thresholds are restored afterwards.
     """
-    before = gc.get_threshold()
+    thresholds = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(objects, *before[1:])
+    gc.set_threshold(objects, *thresholds[1:])
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(*thresholds)
         gc.unfreeze()

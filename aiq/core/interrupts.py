@@ -15,11 +15,11 @@ def interrupted_by(number: signal.Signals) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(number, signal.default_int_handler)
+    handler = signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(number, before or signal.SIG_DFL)
+        signal.signal(number, handler or signal.SIG_DFL)
 
 
 def terminated_as_interrupted() -> AbstractContextManager[None]:

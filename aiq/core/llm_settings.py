@@ -25,9 +25,9 @@ class Price(Settings):
 
     def cost(self, usage: Usage) -> float:
         """US dollars for the tokens of `usage`."""
-        cached = self.input if self.cached_input is None else self.cached_input
-        fresh = usage.input_tokens - usage.cached_tokens
-        return (fresh * self.input + usage.cached_tokens * cached + usage.output_tokens * self.output) / 1e6
+        cached_price = self.input if self.cached_input is None else self.cached_input
+        uncached = usage.input_tokens - usage.cached_tokens
+        return (uncached * self.input + usage.cached_tokens * cached_price + usage.output_tokens * self.output) / 1e6
 
 
 class CharactersPerToken(Settings):
@@ -47,7 +47,7 @@ class RoleSettings(Settings):
     extra_body: Mapping[str, JsonValue] = {}
 
 
-_LIKE_ALL: Final = RoleSettings()
+_NO_OVERRIDES: Final = RoleSettings()
 """For a role that config does not name."""
 
 
@@ -114,16 +114,16 @@ class LlmSettings(Settings):
 
         If the role itself names no model, `fallbacks` says whose it gets.
         """
-        own, other = self.roles.get(role), self.fallbacks.get(role)
-        if other is None or (own is not None and own.model is not None):
-            return self._named(role)
-        lent = self._named(other)
-        return lent if own is None else own.model_copy(update={"model": lent.model})
+        own, fallback = self.roles.get(role), self.fallbacks.get(role)
+        if fallback is None or (own is not None and own.model is not None):
+            return self._by_prefix(role)
+        lender = self._by_prefix(fallback)
+        return lender if own is None else own.model_copy(update={"model": lender.model})
 
     def setup(self, role: str) -> dict[str, JsonValue]:
         """What a role's calls are made with: its own settings before the common ones, quirks that change requests."""
-        own, usual = self.role(role), {"temperature": True, "structured": "json_schema"}
-        quirks = {name: value for name, value in self.quirks if value != usual.get(name, value)}
+        own, defaults = self.role(role), {"temperature": True, "structured": "json_schema"}
+        quirks = {name: value for name, value in self.quirks if value != defaults.get(name, value)}
         return {
             "model": own.model or self.model,
             "temperature": self.temperature if own.temperature is None else own.temperature,
@@ -132,6 +132,6 @@ class LlmSettings(Settings):
             **({"quirks": quirks} if quirks else {}),
         }
 
-    def _named(self, role: str) -> RoleSettings:
+    def _by_prefix(self, role: str) -> RoleSettings:
         names = [name for name in self.roles if role == name or role.startswith(name + ".")]
-        return self.roles[max(names, key=len)] if names else _LIKE_ALL
+        return self.roles[max(names, key=len)] if names else _NO_OVERRIDES

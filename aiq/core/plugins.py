@@ -21,8 +21,8 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 def add_cwd_to_path() -> None:
     """Let config name classes and functions in files of the current folder."""
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)
+    if (cwd := str(Path.cwd())) not in sys.path:
+        sys.path.append(cwd)
 
 
 def load(target: str, setting: str) -> Any:
@@ -68,7 +68,7 @@ def describe(error: ValidationError, prefix: str = "", settings: type[BaseModel]
     `settings`: the model, if the values are settings; then the line says how to write them.
     """
     items = error.errors(include_url=False)
-    text = "; ".join(_wrong(item, prefix, settings) for item in items[:3])
+    text = "; ".join(_problem(item, prefix, settings) for item in items[:3])
     if len(items) > 3:
         text += f" (and {len(items) - 3} more)"
     if settings is not None and any(item["type"] == "missing" for item in items):
@@ -76,15 +76,15 @@ def describe(error: ValidationError, prefix: str = "", settings: type[BaseModel]
     return text
 
 
-def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) -> str:
+def _problem(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) -> str:
     """What is wrong with one value, and how to write it instead if pydantic does not say."""
     name = ".".join(filter(None, (prefix, *map(str, item["loc"]))))
     message = item["msg"].removeprefix("Value error, ")
     match item["type"] if name else "":
         case "extra_forbidden":
             inner = _section(settings, item["loc"][:-1])
-            below = [".".join(map(str, (*item["loc"][:-1], known))) for known in _names(inner)]
-            known = [".".join(filter(None, (prefix, known))) for known in (*_names(settings), *below)]
+            siblings = [".".join(map(str, (*item["loc"][:-1], setting))) for setting in _names(inner)]
+            known = [".".join(filter(None, (prefix, setting))) for setting in (*_names(settings), *siblings)]
             return f"{name}: there is no such {'setting' if settings else 'field'}{did_you_mean(name, known)}"
         case "missing":
             return f"{name}: must be set"
@@ -97,23 +97,23 @@ def _wrong(item: "ErrorDetails", prefix: str, settings: type[BaseModel] | None) 
             message = f"write {name}.KEY=VALUE"
         case "model_type" | "model_attributes_type" if section := _section(settings, item["loc"]):
             fields = section.model_fields
-            meant = next((field for field in fields if item["input"] in get_args(fields[field].annotation)), None)
+            option = next((field for field in fields if item["input"] in get_args(fields[field].annotation)), None)
             message = f"is a section; write {name}.{next(iter(fields))}=VALUE (its settings: {', '.join(fields)})"
-            if meant is not None:
-                message = f"is a section; did you mean {name}.{meant}={item['input']}?"
+            if option is not None:
+                message = f"is a section; did you mean {name}.{option}={item['input']}?"
     if not name:
         return message
     if item["type"] == "value_error" and _section(settings, item["loc"]):  # the message names the section's settings
         return f"{name}: {message}"
-    return f"{name}={_shown(item['input'])}: {message}"
+    return f"{name}={_short_repr(item['input'])}: {message}"
 
 
 def _names(kind: type[BaseModel] | None) -> Iterator[str]:
     """The settings of a model, dotted, including those of its sections."""
     for name, field in kind.model_fields.items() if kind else ():
         inner = field.annotation
-        below = _names(inner) if isinstance(inner, type) and issubclass(inner, BaseModel) else ()
-        yield from (name, *(f"{name}.{other}" for other in below))
+        children = _names(inner) if isinstance(inner, type) and issubclass(inner, BaseModel) else ()
+        yield from (name, *(f"{name}.{child}" for child in children))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -121,8 +121,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     known = list(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) or [text for text in known if text.startswith(name)]
     if not close:
-        last = {text.rpartition(".")[2]: text for text in reversed(known)}
-        close = [last[found] for found in difflib.get_close_matches(name.rpartition(".")[2], last, n=1, cutoff=0.7)]
+        parts = {text.rpartition(".")[2]: text for text in reversed(known)}
+        close = [parts[match] for match in difflib.get_close_matches(name.rpartition(".")[2], parts, n=1, cutoff=0.7)]
     return f"; did you mean {close[0]}?" if close else ""
 
 
@@ -137,7 +137,7 @@ def _section(kind: Any, place: Sequence[int | str]) -> type[BaseModel] | None:
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
-def _shown(value: object) -> str:
+def _short_repr(value: object) -> str:
     """The value's repr, at most 100 characters (a row may hold a report), addresses without password or key."""
     text = re.sub(r"(?<=://)[^\s@'\"]+@", "...@", repr(value)[:1000])
     text = re.sub(r"(://[^\s?#'\"]*[?#])[^\s'\"]+", r"\1...", text)

@@ -71,15 +71,15 @@ class Prompts:
             raise ConfigError(f"{setting}: there is no folder {variants}")
         for path in sorted(variants.glob("*.j2")):
             if path.name not in self._names:
-                there = ", ".join(self._names)
-                raise ConfigError(f"{setting}: {path.name} replaces no prompt; there are: {there}")
+                names = ", ".join(self._names)
+                raise ConfigError(f"{setting}: {path.name} replaces no prompt; there are: {names}")
             try:
-                used, given = self._variables(path), self._variables(folder / path.name)
+                used, available = self._variables(path), self._variables(folder / path.name)
             except jinja2.TemplateSyntaxError as error:
                 raise ConfigError(f"{setting}: {path}, line {error.lineno}: {error.message}") from None
-            if unknown := ", ".join(sorted(used - given)):
-                known = f"it is given: {', '.join(sorted(given)) or 'nothing'}"
-                raise ConfigError(f"{setting}: {path} uses {unknown}, which this prompt is not given; {known}")
+            if unknown := ", ".join(sorted(used - available)):
+                hint = f"it is given: {', '.join(sorted(available)) or 'nothing'}"
+                raise ConfigError(f"{setting}: {path} uses {unknown}, which this prompt is not given; {hint}")
 
     def _variables(self, path: Path) -> set[str]:
         return jinja2.meta.find_undeclared_variables(self._environment.parse(path.read_text(encoding="utf-8")))

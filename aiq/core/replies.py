@@ -37,49 +37,49 @@ _PARAGRAPH_ENDS = re.compile(r"[ \t]*\n[ \t]*\n")
 
 def without_thoughts(text: str) -> str:
     """The text without its closed thoughts; one that never ends is kept, see `ends_in_thought`."""
-    return _read(text)[0]
+    return _split_thoughts(text)[0]
 
 
 def ends_in_thought(text: str) -> bool:
     """Whether a thought begins on a line of its own and never ends."""
-    return _read(text)[1]
+    return _split_thoughts(text)[1]
 
 
-def _read(text: str) -> tuple[str, bool]:
+def _split_thoughts(text: str) -> tuple[str, bool]:
     """(the text without closed thoughts, whether one is left open)."""
     if not any(part in text for part in _IN_TAGS):  # true of nearly every report
         return text, False
-    last = max((found.start() for found in _CLOSING.finditer(text)), default=-1)
-    kept: list[str] = []
+    last_close = max((match.start() for match in _CLOSING.finditer(text)), default=-1)
+    pieces: list[str] = []
     position = search = 0
     unfinished = False
-    while found := _TOKEN.search(text, search):
-        start, search = found.span()
-        if found["close"] and _ends_a_thought(text, start, search):
-            kept, position = [], search
-        elif found["open"] and not _quoted(text, start, search):
+    while match := _TOKEN.search(text, search):
+        start, search = match.span()
+        if match["close"] and _ends_a_thought(text, start, search):
+            pieces, position = [], search
+        elif match["open"] and not _quoted(text, start, search):
             before = text[position:start]
-            first = not text[text.rfind("\n", 0, start) + 1 : start].strip()  # on its line
-            close = _CLOSING.search(text, search) if search <= last else None
+            starts_line = not text[text.rfind("\n", 0, start) + 1 : start].strip()  # on its line
+            close = _CLOSING.search(text, search) if search <= last_close else None
             if close is None:
-                if first and not unfinished:  # a paragraph of a report may begin with the tag's name
-                    unfinished = not ("".join([*kept, before]).strip() and _GOES_ON.match(text, search))
+                if starts_line and not unfinished:  # a paragraph of a report may begin with the tag's name
+                    unfinished = not ("".join([*pieces, before]).strip() and _GOES_ON.match(text, search))
                 continue
-            inside, search = text[search : close.start()], close.end()
-            if _is_thought(inside, first, bool(_GOES_ON.match(text, search))):
-                kept.append(before.rstrip(" \t") if text[search : search + 1].isspace() else before)
+            content, search = text[search : close.start()], close.end()
+            if _is_thought(content, starts_line, bool(_GOES_ON.match(text, search))):
+                pieces.append(before.rstrip(" \t") if text[search : search + 1].isspace() else before)
                 position = search
     if not position:
         return text, unfinished
-    return "".join([*kept, text[position:]]).strip(), unfinished
+    return "".join([*pieces, text[position:]]).strip(), unfinished
 
 
-def _is_thought(inside: str, first: bool, goes_on: bool) -> bool:
+def _is_thought(content: str, starts_line: bool, goes_on: bool) -> bool:
     """Whether two tags enclose a thought, not part of a sentence about tags. `goes_on`: their line does after them."""
-    joined = _JOINED.fullmatch(inside) is not None
-    if first:
-        return not (joined and goes_on and inside.strip())
-    return "\n\n" not in inside and not joined
+    joined = _JOINED.fullmatch(content) is not None
+    if starts_line:
+        return not (joined and goes_on and content.strip())
+    return "\n\n" not in content and not joined
 
 
 def _quoted(text: str, start: int, end: int) -> bool:
@@ -89,9 +89,9 @@ def _quoted(text: str, start: int, end: int) -> bool:
 def _ends_a_thought(text: str, start: int, end: int) -> bool:
     """Whether a closing tag without an opening one is real: a tag mentioned in a sentence has words around it."""
     line = text[text.rfind("\n", 0, start) + 1 : start]
-    said = line.rstrip(" \t")
-    directly = said == line and said[-1:].isalnum()
-    return not said or directly or said[-1] in ".!?…。！？" or _PARAGRAPH_ENDS.match(text, end) is not None
+    before = line.rstrip(" \t")
+    attached = before == line and before[-1:].isalnum()
+    return not before or attached or before[-1] in ".!?…。！？" or _PARAGRAPH_ENDS.match(text, end) is not None
 
 
 ANNOUNCEMENT = 200
@@ -114,7 +114,7 @@ _ARGUMENTS = re.compile(
 )
 """The beginning of what is left of a JSON call, up to its arguments: an object, or one encoded as JSON."""
 
-_NAMED = re.compile(
+_CUT_CALL = re.compile(
     r"[\s\[{]*[\"'](?:(?:tool|tool_name|function|function_name|function_call|tool_calls?)[\"']\s*:\s*(?:[\[{]|[\"']?[a-z_]|\Z)"
     r"|name[\"']\s*:\s*(?:[\"'](?:[a-z_][\w.:/-]*(?:[\"'](?:\s*,\s*[\"']?\w*)?)?)?)?\s*\Z)"
 )
@@ -127,7 +127,7 @@ _NAME_KEYS = (
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input", "action_input")
 _TOOL_NAME = re.compile(r"[A-Za-z_][\w.:/-]*")
 
-_WORDED = re.compile(
+_CALL_SYNTAX = re.compile(
     r"\[?\s*(?!print\(\s*[\"'])(?:print\()?[A-Za-z_][\w.]*\((?:\s*\w+\s*=|\s*[\"'])[^\n]*\)\s*\]?"  # Python
     r"|(?:Thought:[^\n]*\n+)?Action:[^\n]+\n\s*Action Input:(?!.*Final Answer:).*",  # ReAct
     re.DOTALL,
@@ -144,12 +144,12 @@ def is_tool_call(text: str) -> bool:
     text = text.strip()
     if fence := _FENCE.match(text):
         text = text[fence.end() :].removesuffix(fence[1]).strip()
-    shown = CODE.sub(lambda code: " " * len(code[0]), text) if _CALL_TAG.search(text) else ""
-    if tags := [tag for tag in _CALL_TAG.finditer(shown) if not _mentioned(text, tag)]:
+    prose = CODE.sub(lambda code: " " * len(code[0]), text) if _CALL_TAG.search(text) else ""
+    if tags := [tag for tag in _CALL_TAG.finditer(prose) if not _mentioned(text, tag)]:
         before, after = text[: tags[0].start()].strip(), text[tags[-1].end() :]
         closed = re.search(r"/|end", tags[-1][0], re.IGNORECASE)
-        return (is_announcement(before) or _in_json(before)) and not (closed and _says(after))
-    return _in_json(text) or _WORDED.fullmatch(text) is not None
+        return (is_announcement(before) or _in_json(before)) and not (closed and _has_answer(after))
+    return _in_json(text) or _CALL_SYNTAX.fullmatch(text) is not None
 
 
 def is_announcement(text: str) -> bool:
@@ -167,14 +167,14 @@ def _mentioned(text: str, tag: re.Match[str]) -> bool:
 
 def _in_json(text: str) -> bool:
     """Whether the text is one or several JSON calls, or a piece of one."""
-    if text[:1] in ("{", "[") and (whole := _json(text, 0)):
-        value, end = whole
+    if text[:1] in ("{", "[") and (parsed := _json(text, 0)):
+        value, end = parsed
         calls = value if isinstance(value, list) else [value]
-        return bool(calls) and all(map(_is_call, calls)) and not _says(text[end:])
-    if found := _ARGUMENTS.match(text):
-        given = _json(text, found.end())
-        return given is None or not _says(text[given[1] :])
-    return _NAMED.match(text) is not None
+        return bool(calls) and all(map(_is_call, calls)) and not _has_answer(text[end:])
+    if match := _ARGUMENTS.match(text):
+        arguments = _json(text, match.end())
+        return arguments is None or not _has_answer(text[arguments[1] :])
+    return _CUT_CALL.match(text) is not None
 
 
 def _is_call(value: Any) -> bool:
@@ -182,19 +182,19 @@ def _is_call(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     key = next((key for key in _NAME_KEYS if key in value), "")
-    named, given = value.get(key), next((value[name] for name in _ARGUMENT_KEYS if name in value), None)
-    if isinstance(named, dict | list):
-        return all(map(_is_call, named if isinstance(named, list) else [named]))
-    takes = isinstance(given, dict) or (isinstance(given, str) and given.lstrip()[:1] in ("", "{"))
+    tool, arguments = value.get(key), next((value[name] for name in _ARGUMENT_KEYS if name in value), None)
+    if isinstance(tool, dict | list):
+        return all(map(_is_call, tool if isinstance(tool, list) else [tool]))
+    has_arguments = isinstance(arguments, dict) or (isinstance(arguments, str) and arguments.lstrip()[:1] in ("", "{"))
     if not key:
-        return takes and not value.keys() - {"id", "type", *_ARGUMENT_KEYS}
-    if not isinstance(named, str) or not _TOOL_NAME.fullmatch(named):
+        return has_arguments and not value.keys() - {"id", "type", *_ARGUMENT_KEYS}
+    if not isinstance(tool, str) or not _TOOL_NAME.fullmatch(tool):
         return False
-    if "action_input" in value or "tool_input" in value or (takes and "arguments" in value):
+    if "action_input" in value or "tool_input" in value or (has_arguments and "arguments" in value):
         return True
-    if key == "action" or named[0].isupper():  # a name that an answer states (`Oslo`, `BERT`) begins with a capital
+    if key == "action" or tool[0].isupper():  # a name that an answer states (`Oslo`, `BERT`) begins with a capital
         return False
-    return takes or key != "name" or not value.keys() - {key, "id", "type"}
+    return has_arguments or key != "name" or not value.keys() - {key, "id", "type"}
 
 
 def _json(text: str, start: int) -> tuple[Any, int] | None:
@@ -205,11 +205,11 @@ def _json(text: str, start: int) -> tuple[Any, int] | None:
         return None
 
 
-def _says(rest: str) -> bool:
+def _has_answer(rest: str) -> bool:
     """Whether what follows a call has words of an answer and is not another call."""
     rest = rest.lstrip('}]);," \t\r\n')
-    further = (_CALL_TAG, _ARGUMENTS, _NAMED)
-    return re.search(r"\w", rest) is not None and not any(call.match(rest) for call in further)
+    call_starts = (_CALL_TAG, _ARGUMENTS, _CUT_CALL)
+    return re.search(r"\w", rest) is not None and not any(call.match(rest) for call in call_starts)
 
 
 _CUT = re.compile("length|max_tokens")
@@ -250,11 +250,11 @@ class RawReply:
         if self.why_cut:
             return f"{self.why_cut}{thoughts}"
         if self.refusal:
-            return f"{self.role}: the model refused: {_start(self.refusal)}"
+            return f"{self.role}: the model refused: {_excerpt(self.refusal)}"
         if self.calls_tools:
             return f"{self.role}: the model called tools and said nothing"
-        sent = "content is null" if self.text is None else "content is blank"
-        return f"{self.role}: {f'the model sent no answer{thoughts}' if thoughts else f'the reply has no text: {sent}'}"
+        kind = "content is null" if self.text is None else "content is blank"
+        return f"{self.role}: {f'the model sent no answer{thoughts}' if thoughts else f'the reply has no text: {kind}'}"
 
 
 def cut_by(finish_reason: str | None) -> str | None:
@@ -289,16 +289,16 @@ def read_reply(role: str, message: Mapping[str, Any], finish_reason: str | None)
 def why_no_answer(text: str, replies: Sequence[RawReply]) -> str | None:
     """Why a text (without closed thoughts) is not an answer, None if it is one. `replies`: those it was made of."""
     if not text.strip():
-        blank = (reply for reply in reversed(replies) if not without_thoughts(reply.text or "").strip())
-        return "the text is empty" + next((f" ({reply.why_blank})" for reply in blank), "")
+        blanks = (reply for reply in reversed(replies) if not without_thoughts(reply.text or "").strip())
+        return "the text is empty" + next((f" ({reply.why_blank})" for reply in blanks), "")
     if refused := next((reply for reply in replies if reply.text is None and reply.refusal == text), None):
         return refused.why_blank
     cause = f" ({replies[-1].why_cut})" if replies and replies[-1].why_cut else ""
     if ends_in_thought(text):
         return f"the text ends within the model's thoughts{cause}"
     if is_tool_call(text):
-        parser = "a server's tool-call parser would have made it one"
-        return f"the model wrote a tool call as text ({parser}): {_start(text)}{cause}"
+        hint = "a server's tool-call parser would have made it one"
+        return f"the model wrote a tool call as text ({hint}): {_excerpt(text)}{cause}"
     return None
 
 
@@ -311,14 +311,14 @@ def why_cut_off(text: str, replies: Sequence[RawReply]) -> str | None:
     if not any(reply.why_cut for reply in replies):
         return None
     report = _words(text)
-    joined, found, cause = f" {' '.join(report)} ", (-1, 0), None
+    report_text, best, cause = f" {' '.join(report)} ", (-1, 0), None
     for reply in replies:
         words = _words(without_thoughts(reply.text or ""))[-min(_TAIL, len(report) or 1) :]
         ending = f" {' '.join(words)} "
-        place = joined.rfind(ending)
-        at = (place + len(ending), len(words))
-        if words and not reply.calls_tools and place >= 0 and at >= found:
-            found, cause = at, reply.why_cut
+        place = report_text.rfind(ending)
+        rank = (place + len(ending), len(words))
+        if words and not reply.calls_tools and place >= 0 and rank >= best:
+            best, cause = rank, reply.why_cut
     return cause
 
 
@@ -326,6 +326,6 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", _MARK.sub(" ", text).casefold())
 
 
-def _start(text: str) -> str:
+def _excerpt(text: str) -> str:
     line = " ".join(text.split())
     return repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}...")

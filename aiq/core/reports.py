@@ -76,8 +76,8 @@ class Score(Record):
     def _exactly_one(self) -> Self:
         if (self.numerator is None) != (self.denominator is None):
             raise ValueError("a ratio needs numerator and denominator")
-        given = [self.value, self.numerator, self.error, self.not_applicable]
-        if sum(x is not None for x in given) != 1:
+        parts = [self.value, self.numerator, self.error, self.not_applicable]
+        if sum(x is not None for x in parts) != 1:
             raise ValueError("give exactly one of value, numerator and denominator, error, not_applicable")
         return self
 
@@ -176,8 +176,8 @@ def citation_status(route: str, audit: Audit | None, has_sources: bool) -> Citat
         return None
     if audit is None or not audit.valid_citations:
         return "unverified" if has_sources else "no_sources"
-    lost = [citation for citation in audit.removed_citations if not citation.reason.startswith("duplicate_of_")]
-    return "partial" if lost or audit.dangling else "verified"
+    invalid = [citation for citation in audit.removed_citations if not citation.reason.startswith("duplicate_of_")]
+    return "partial" if invalid or audit.dangling else "verified"
 
 
 class Report(Record):

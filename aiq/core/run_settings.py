@@ -147,9 +147,9 @@ class CheckpointerSettings(Settings):
 
     @model_validator(mode="after")
     def _has_a_place(self) -> Self:
-        needed = {"sqlite": "path", "postgres": "dsn_env"}.get(self.kind)
-        if needed is not None and not getattr(self, needed):
-            raise ValueError(f"kind={self.kind} needs {needed}")
+        setting = {"sqlite": "path", "postgres": "dsn_env"}.get(self.kind)
+        if setting is not None and not getattr(self, setting):
+            raise ValueError(f"kind={self.kind} needs {setting}")
         return self
 
 

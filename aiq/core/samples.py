@@ -179,10 +179,10 @@ class Ids(Collection[str]):
             if self[place] == key:
                 self._last = place
                 return place
-        found = bisect_left(self._sorted, key, key=self.__getitem__)
-        if found == len(self) or self[self._sorted[found]] != key:
+        index = bisect_left(self._sorted, key, key=self.__getitem__)
+        if index == len(self) or self[self._sorted[index]] != key:
             return None
-        self._last = self._sorted[found]
+        self._last = self._sorted[index]
         return self._last
 
     @cached_property
@@ -226,8 +226,8 @@ class Keys(Sequence[SampleKey]):
 
     def where(self, keeps: Callable[[SampleKey], bool]) -> "Keys":
         """The keys that `keeps` accepts, to iterate over: `place` would search them one by one."""
-        kept = (number for number in self._numbers if keeps(self._key(number)))
-        return Keys(self._ids, self._epochs, array("Q", kept))
+        numbers = (number for number in self._numbers if keeps(self._key(number)))
+        return Keys(self._ids, self._epochs, array("Q", numbers))
 
 
 class Shard(NamedTuple):
@@ -239,10 +239,10 @@ class Shard(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> "Shard":
         """Raises ValueError for anything but K/N with K from 1 to N."""
-        found = re.fullmatch(r"(\d+)/(\d+)", text)
-        if not found or not 1 <= int(found[1]) <= int(found[2]):
+        match = re.fullmatch(r"(\d+)/(\d+)", text)
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise ValueError("write K/N with K from 1 to N, such as 3/16")
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"

@@ -19,8 +19,8 @@ def register_secrets(values: Iterable[str]) -> None:
     """
     for value in values:
         if len(value) >= SHORTEST and re.search("[0-9]", value) and re.search("[A-DF-Za-df-z]", value):
-            spelled = json.dumps(value, ensure_ascii=False)[1:-1]
-            _spellings.update(dict.fromkeys((value, spelled, quote(value, safe=""))))
+            escaped = json.dumps(value, ensure_ascii=False)[1:-1]
+            _spellings.update(dict.fromkeys((value, escaped, quote(value, safe=""))))
 
 
 def mask_secrets(text: str) -> str:

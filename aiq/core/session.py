@@ -125,7 +125,7 @@ class Session:
     usage: UsageLedger = field(default_factory=UsageLedger)
     answers: Answers = field(default_factory=Answers)
     check: Callable[[], None] = lambda: None
-    decide: Callable[[str, str | None], str | None] = lambda place, found: found
+    decide: Callable[[str, str | None], str | None] = lambda path, reason: reason
     replies: list[RawReply] = field(default_factory=list)
     open_calls: dict[object, Callable[[str], object]] = field(default_factory=dict)
     tool_outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -147,14 +147,14 @@ class Session:
 
     def record_usage(self, role: str, usage: Usage) -> None:
         """Book one HTTP exchange; called by the transport only."""
-        for books in (self.usage, self.spend, account.get()):
-            if books is not None:
-                books.record(role, usage)
+        for ledger in (self.usage, self.spend, account.get()):
+            if ledger is not None:
+                ledger.record(role, usage)
 
     def end(self) -> None:
         """Book the calls that nobody waits for any more, such as a stream abandoned halfway."""
-        for lost in list(self.open_calls.values()):
-            lost("still open when the work ended")
+        for book in list(self.open_calls.values()):
+            book("still open when the work ended")
 
     @property
     def draft(self) -> str | None:
@@ -188,12 +188,12 @@ class Session:
         """
         if self.limits.on_limit == "stop" or not self.limits.of("sample"):
             return None
-        found = self._stop_reasons[0] if self._stop_reasons else self.limits.reached(self.usage, self._seconds)
-        place = call_path.get()
-        self._spent_checks[place] += 1
-        if said := self.decide(f"{'.'.join(map(str, place))}/{self._spent_checks[place]}", found):
-            self._stop_reasons.append(said)
-        return said
+        reached = self._stop_reasons[0] if self._stop_reasons else self.limits.reached(self.usage, self._elapsed)
+        path = call_path.get()
+        self._spent_checks[path] += 1
+        if reason := self.decide(f"{'.'.join(map(str, path))}/{self._spent_checks[path]}", reached):
+            self._stop_reasons.append(reason)
+        return reason
 
     @property
     def stop_reason(self) -> str | None:
@@ -201,7 +201,7 @@ class Session:
         return self._stop_reasons[0] if self._stop_reasons else None
 
     @property
-    def _seconds(self) -> float:
+    def _elapsed(self) -> float:
         """How much of the time of `within_time` has passed; 0 outside of it."""
         ends = [end for timer in self._timers if (end := timer.when()) is not None]
         return (self.limits.sample_seconds or 0.0) - (ends[-1] - asyncio.get_running_loop().time()) if ends else 0.0
@@ -225,27 +225,27 @@ class Session:
         """
         number = next(self._tool_calls)
         call, path = {"call_id": call_id or f"call-{number}", "tool": name}, (*call_path.get(), number)
-        given = _read(arguments)
-        logged = given or {}
+        parsed = _parse_arguments(arguments)
+        logged = parsed or {}
         self.events.emit(ToolCalled(**call, arguments=logged))
         self.sources.note(json.dumps(logged, ensure_ascii=False), "echoed", path, **call)
         start = time.perf_counter()
 
-        def returned(content: str, shown: str, kind: SourceKind, **what: Any) -> None:
+        def log_return(content: str, visible: str, kind: SourceKind, **outcome: Any) -> None:
             latency = (time.perf_counter() - start) * 1000
-            self.sources.note(shown, kind, path, **call)
-            self.events.emit(ToolReturned(**call, content=content, latency_ms=latency, **what))
+            self.sources.note(visible, kind, path, **call)
+            self.events.emit(ToolReturned(**call, content=content, latency_ms=latency, **outcome))
 
         try:
             with binding(parent_call, call["call_id"]):
                 self._allow_call()
-                if given is None:
+                if parsed is None:
                     text = f"{name}: arguments are no JSON object: {str(arguments)[:200]}"
                     raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, text)
                 result = await self._run_tool(name, logged)
         except ToolError as error:
             trace = traceback_of(error.__cause__) if error.kind is ToolErrorKind.FAILED else None
-            returned(str(error), str(error), "echoed", success=False, error=error.kind, traceback=trace)
+            log_return(str(error), str(error), "echoed", success=False, error=error.kind, traceback=trace)
             self._denied.append(error.kind is ToolErrorKind.DENIED)
             self.tool_outcomes[name][error.kind] += 1
             if error.kind in OUTAGES:
@@ -255,15 +255,15 @@ class Session:
         self.tool_outcomes[name]["ok"] += 1
         for rank, source in enumerate(result.sources):
             self.sources.add(source.model_copy(update=call), (*path, rank))
-        shown = "\n".join([result.content, *(source.text for source in result.sources)])
+        visible = "\n".join([result.content, *(source.text for source in result.sources)])
         targets = tuple(source.address for source in result.sources)
-        returned(result.content, shown, "mentioned" if targets else "echoed", success=True, sources=targets)
+        log_return(result.content, visible, "mentioned" if targets else "echoed", success=True, sources=targets)
         return result
 
     def _allow_call(self) -> None:
         """Count a tool call. Raises ToolError if the research is over, LimitReached if no more calls are allowed."""
-        if why := self.spent():
-            raise ToolError(ToolErrorKind.OVER_BUDGET, f"{BUDGET_SPENT} ({why})")
+        if reason := self.spent():
+            raise ToolError(ToolErrorKind.OVER_BUDGET, f"{BUDGET_SPENT} ({reason})")
         self.limits.check(self.usage, self.spend, TOOL_CALL_LIMITS)
         for ledger in (self.usage, self.spend):
             ledger.tool_calls += 1
@@ -313,7 +313,7 @@ class Session:
             timer.reschedule(asyncio.get_running_loop().time())
 
 
-def _read(arguments: Mapping[str, Any] | str) -> dict[str, Any] | None:
+def _parse_arguments(arguments: Mapping[str, Any] | str) -> dict[str, Any] | None:
     """The object, given as such or as JSON; an empty text means no arguments. None if an event cannot hold it."""
     try:
         value = json_value(arguments or "{}") if isinstance(arguments, str) else dict(arguments)

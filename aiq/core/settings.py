@@ -79,14 +79,14 @@ def from_environment(setting: str, variable: str) -> str:
 
 def headers_of(setting: str, headers_env: Mapping[str, str]) -> dict[str, str]:
     """The headers that a section's `headers_env` names; a token alone becomes a bearer token. Raises ConfigError."""
-    found = {}
+    headers = {}
     for name, variable in headers_env.items():
         value = from_environment(f"{setting}.headers_env.{name}", variable)
         if not value.isascii() or not value.isprintable():
             raise ConfigError(f"{setting}.headers_env.{name}={variable}: its value cannot be a header")
         register_secrets((value,))
-        found[name] = f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
-    return found
+        headers[name] = f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
+    return headers
 
 
 def _endpoint(value: object) -> object:
@@ -106,13 +106,13 @@ def _endpoint(value: object) -> object:
     return value
 
 
-def _listed(value: object) -> object:
+def _as_tuple(value: object) -> object:
     """A single name needs no brackets."""
     return value if value is None or isinstance(value, list | tuple) else (value,)
 
 
-Names = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...] | None, BeforeValidator(_listed)]
-OneOrMore = Annotated[tuple[str, ...], BeforeValidator(lambda value: _listed(value) or ())]
+Names = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...] | None, BeforeValidator(_as_tuple)]
+OneOrMore = Annotated[tuple[str, ...], BeforeValidator(lambda value: _as_tuple(value) or ())]
 
 Endpoint = Annotated[str, BeforeValidator(_endpoint)]
 
@@ -126,16 +126,16 @@ def dotted(nested: Any, fields: Container[str] = ()) -> Any:
         return nested
     flat: dict[str, Any] = {}
     for key, value in nested.items():
-        below = value if isinstance(value, Mapping) else {}
-        own = {name: item for name, item in below.items() if name in fields}
-        below = {name: item for name, item in below.items() if name not in fields}
-        if own or not below:
-            flat[str(key)] = own if isinstance(value, Mapping) else value
-        flat |= {f"{key}.{name}": item for name, item in dotted(below, fields).items()}
+        inner = value if isinstance(value, Mapping) else {}
+        values = {name: item for name, item in inner.items() if name in fields}
+        inner = {name: item for name, item in inner.items() if name not in fields}
+        if values or not inner:
+            flat[str(key)] = values if isinstance(value, Mapping) else value
+        flat |= {f"{key}.{name}": item for name, item in dotted(inner, fields).items()}
     return flat
 
 
 def section_of(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A section of a composed config, unchanged; empty if it is missing or not a mapping."""
-    found = config.get(name)
-    return found if isinstance(found, Mapping) else {}
+    section = config.get(name)
+    return section if isinstance(section, Mapping) else {}

@@ -18,16 +18,16 @@ def json_value(text: str | bytes, *, strict: bool = True) -> Any:
         value = json.loads(text, strict=strict)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
-    opened = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
-    level, depth = [value] if opened > _DEEPEST else [], 0
+    brackets = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
+    level, depth = [value] if brackets > _DEEPEST else [], 0
     while level:
         if depth == _DEEPEST:
             raise ValueError("it is nested too deep")
-        level, depth = [inner for outer in level for inner in _inside(outer)], depth + 1
+        level, depth = [inner for outer in level for inner in _children(outer)], depth + 1
     return value
 
 
-def _inside(value: Any) -> Iterable[Any]:
+def _children(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from aiq.core.settings import Count, Endpoint, Names, OneOrMore, Positive, Settings
 
 
-def _in_words(value: object) -> object:
+def _require_list(value: object) -> object:
     if isinstance(value, str):
         raise ValueError("write a list of words: [npx, -y, PACKAGE]")
     return value
@@ -17,7 +17,7 @@ def _in_words(value: object) -> object:
 Command = Annotated[
     tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...],
     Field(min_length=1),
-    BeforeValidator(_in_words),
+    BeforeValidator(_require_list),
 ]
 
 

@@ -66,16 +66,16 @@ class Toolbox:
         self._tools: dict[str, Tool] = {}
         self._origins: dict[str, str] = {}
         for tool, origin in zip(tools, origins, strict=False):
-            first = self._origins.setdefault(tool.name, origin)
+            first_origin = self._origins.setdefault(tool.name, origin)
             if self._tools.setdefault(tool.name, tool) is not tool:
-                of = f" (from {first} and {origin})" if origin else ""
-                rename = f"set {origin}.prefix" if origin.startswith("tools.") else "rename one"
-                raise ConfigError(f"two tools are called '{tool.name}'{of}; {rename}")
+                note = f" (from {first_origin} and {origin})" if origin else ""
+                remedy = f"set {origin}.prefix" if origin.startswith("tools.") else "rename one"
+                raise ConfigError(f"two tools are called '{tool.name}'{note}; {remedy}")
 
     def select(self, data_sources: tuple[str, ...] | None) -> tuple[Tool, ...]:
         """Helpers and the tools of these data sources; None means all of them, () means helpers only."""
-        wanted = (None, *(data_sources or ()))
-        return tuple(tool for tool in self._tools.values() if data_sources is None or tool.data_source in wanted)
+        allowed = (None, *(data_sources or ()))
+        return tuple(tool for tool in self._tools.values() if data_sources is None or tool.data_source in allowed)
 
     def definitions(self, data_sources: tuple[str, ...] | None = None) -> "list[ChatCompletionToolParam]":
         """The same tools in the format of chat completions (`tools=`)."""
@@ -104,8 +104,8 @@ class Reader(Record):
 
     def address(self, url: str) -> str:
         """The service's address for a page; in a query string the page's address is quoted."""
-        before, _, after = self.template.partition("{url}")
-        return before + (quote(url, safe="") if "?" in before else url) + after
+        prefix, _, suffix = self.template.partition("{url}")
+        return prefix + (quote(url, safe="") if "?" in prefix else url) + suffix
 
 
 class Web(Protocol):

@@ -130,13 +130,13 @@ class UsageLedger:
 
     def used(self, quantity: Quantity) -> float:
         """What a limit counts: what is known, what is estimated, and what is under way."""
-        known = {
+        amounts = {
             "model_calls": self._total.calls,
             "tokens": self._total.counted_tokens,
             "usd": self._total.counted_usd,
             "tool_calls": self.tool_calls,
         }
-        return known[quantity] + self.in_flight[quantity]
+        return amounts[quantity] + self.in_flight[quantity]
 
     def estimate_note(self, quantity: Quantity) -> str:
         """Which part of a quantity is an estimate, to be added to a message; empty if none is."""
@@ -144,8 +144,8 @@ class UsageLedger:
             return ""
         field, form, least = _ESTIMATED[quantity]
         parts = {"usage not reported": getattr(self._total, field), "calls in progress": self.in_flight[quantity]}
-        said = [f"{why}: {form.format(amount)}" for why, amount in parts.items() if amount > least]
-        return f" ({', '.join(said)}, estimated by llm.characters_per_token)" if said else ""
+        notes = [f"{cause}: {form.format(amount)}" for cause, amount in parts.items() if amount > least]
+        return f" ({', '.join(notes)}, estimated by llm.characters_per_token)" if notes else ""
 
 
 _ESTIMATED: Final[Mapping[Quantity, tuple[str, str, float]]] = {
@@ -184,8 +184,8 @@ class Limits(Record):
         return {quantity: bound for quantity, bound in bounds.items() if bound is not None}
 
     def bound(self, scope: Scope, quantity: Quantity) -> float | None:
-        found: float | None = getattr(self, f"{scope}_{quantity}")
-        return found
+        bound: float | None = getattr(self, f"{scope}_{quantity}")
+        return bound
 
     def of_run(self) -> "Limits":
         """The run's limits only, none for a sample."""
@@ -203,7 +203,7 @@ class Limits(Record):
     @property
     def uses_estimates(self) -> bool:
         """Whether there is a limit in tokens or money, which counts the calls under way by estimate."""
-        return any(self.bound(scope, each) is not None for scope in get_args(Scope) for each in _ESTIMATED)
+        return any(self.bound(scope, quantity) is not None for scope in get_args(Scope) for quantity in _ESTIMATED)
 
     @property
     def usd_setting(self) -> str | None:
@@ -225,7 +225,7 @@ class Limits(Record):
         The reserve is at least the largest call so far; for tool calls it is zero, because a report needs none.
         """
         for quantity, bound in self.of("sample").items():
-            kept = 0.0 if quantity == "tool_calls" else max(self.reserve * bound, sample.largest[quantity])
-            if (seconds if quantity == "seconds" else sample.used(quantity)) >= bound - kept:
-                return f"limits.sample_{quantity}={bound:g} is used up{' but for limits.reserve' if kept else ''}"
+            reserve = 0.0 if quantity == "tool_calls" else max(self.reserve * bound, sample.largest[quantity])
+            if (seconds if quantity == "seconds" else sample.used(quantity)) >= bound - reserve:
+                return f"limits.sample_{quantity}={bound:g} is used up{' but for limits.reserve' if reserve else ''}"
         return None

@@ -105,22 +105,22 @@ def question_of(row: Row, text: str, language: str | None = None) -> Question:
     assistant) and `text`, `user_info` an object; both are JSON, even in a cell. `language`: that of rows which state
     none. Raises DatasetError.
     """
-    stated = {name: _stated(row, name) for name in QUESTION_FIELDS if row.text(name)}
+    values = {name: _column_value(row, name) for name in QUESTION_FIELDS if row.text(name)}
     try:
-        return Question.model_validate({"language": language, **stated, "text": text})
+        return Question.model_validate({"language": language, **values, "text": text})
     except ValidationError as error:
         raise DatasetError(f"{row.where}: {describe(error)}") from None
 
 
 def turns_of(row: Row) -> tuple[str, ...]:
     """What the user asks before the row's question: its column `turns`, a list of strings. Raises DatasetError."""
-    turns = _stated(row, "turns") if row.text("turns") else []
+    turns = _column_value(row, "turns") if row.text("turns") else []
     if not isinstance(turns, list) or not all(isinstance(turn, str) and turn.strip() for turn in turns):
         raise DatasetError(f"{row.where}: turns: not a list of strings; write it like {_JSON['turns']}")
     return tuple(turn.strip() for turn in turns)
 
 
-def _stated(row: Row, name: str) -> Any:
+def _column_value(row: Row, name: str) -> Any:
     """The value of a column that is not empty, in the form that `Question` takes."""
     value = row.values[name]
     if name in _JSON and isinstance(value, str):

@@ -30,18 +30,18 @@ class DeepResearchBench(DatasetSource):
 
     def samples(self) -> Iterator[Sample]:
         """All tasks, in the order of the query file."""
-        queries, given = distinct(self.rows(), "id"), self.settings
-        path = given.path if given.hub is None else None
-        criteria = rows_by(self.files, "id", "dataset.criteria", given.criteria, path, *places("criteria"))
+        queries, settings = distinct(self.rows(), "id"), self.settings
+        path = settings.path if settings.hub is None else None
+        criteria = rows_by(self.files, "id", "dataset.criteria", settings.criteria, path, *places("criteria"))
         rubrics = {key: _rubric(row) for key, row in criteria.items()}
-        references = rows_by(self.files, "id", "dataset.references", given.references, path, *places("reference"))
+        references = rows_by(self.files, "id", "dataset.references", settings.references, path, *places("reference"))
         articles = {key: row.required("article") for key, row in references.items()}
         for row in queries:
             key = row.required("id")
             text = row.text("prompt") or row.text("question") or row.required("prompt")
-            for other in (found for found in (criteria.get(key), references.get(key)) if found is not None):
-                if not other.matches(text):
-                    raise DatasetError(f"{other.where}: prompt differs from that of {row.where}; check their ids")
+            for joined in (r for r in (criteria.get(key), references.get(key)) if r is not None):
+                if not joined.matches(text):
+                    raise DatasetError(f"{joined.where}: prompt differs from that of {row.where}; check their ids")
             tags = {name: row.text(name) for name in ("topic", "language") if row.text(name)}
             yield Sample(
                 id=key,
@@ -80,6 +80,6 @@ def _rubric(row: Row) -> Rubric:
         raise DatasetError(f"{row.where}: {describe(error)}; fix dimension_weight or criterions") from None
     weightless = [name for name in rubric.criteria if name not in rubric.dimension_weight]
     if not rubric.criteria or weightless:
-        lack = f"no weight for {', '.join(weightless)}" if weightless else "criterions is empty"
-        raise DatasetError(f"{row.where}: {lack}; fix dimension_weight or criterions")
+        problem = f"no weight for {', '.join(weightless)}" if weightless else "criterions is empty"
+        raise DatasetError(f"{row.where}: {problem}; fix dimension_weight or criterions")
     return rubric

@@ -21,10 +21,10 @@ def _release_year(value: object) -> object:
     """The year of a release: `FreshQA_v112425` and `v112425` (month, day, year), `2025-11-24`, or 2025."""
     if value is None:
         return None
-    found = _VERSION.search(str(value)) or _DATE.fullmatch(str(value))
-    if found is None:
+    match = _VERSION.search(str(value)) or _DATE.fullmatch(str(value))
+    if match is None:
         raise ValueError("write a release such as v112425 (month, day, year), its date 2025-11-24, or its year 2025")
-    return 2000 + int(found["year"])
+    return 2000 + int(match["year"])
 
 
 class FreshQASettings(SourceSettings):
@@ -47,10 +47,10 @@ class FreshQA(DatasetSource):
     form = "a FreshQA file (.csv, .json or .jsonl)"
 
     def samples(self) -> Iterator[Sample]:
-        named = _VERSION.search(re.split(r"[/\\]", self.settings.path or self.settings.hub or "")[-1])
+        version = _VERSION.search(re.split(r"[/\\]", self.settings.path or self.settings.hub or "")[-1])
         rows = list(distinct(self.rows(), "id"))
         years = [int(year) for row in rows if re.fullmatch(r"\d{4}", year := row.text("effective_year"))]
-        release = self.settings.release or (2000 + int(named["year"]) if named else max(years, default=None))
+        release = self.settings.release or (2000 + int(version["year"]) if version else max(years, default=None))
         for row in rows:
             tags = {name: row.text(name) for name in _TAGS if row.text(name)}
             tags["false_premise"] = _false_premise(row)

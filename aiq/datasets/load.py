@@ -43,12 +43,12 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
         raise
     except Exception as error:
         raise DatasetError(f"{settings.target} cannot read its samples: {failure(error)}") from error
-    place = settings.path or settings.hub
-    for key, (first, second, *_) in _numbers(samples.ids).items():
-        raise DatasetError(f"{place}: samples {first} and {second} have the same id {key}; give each its own")
-    for thread, (first, second, *_) in _numbers(threads).items():
+    origin = settings.path or settings.hub
+    for key, (first, second, *_) in _repeated_numbers(samples.ids).items():
+        raise DatasetError(f"{origin}: samples {first} and {second} have the same id {key}; give each its own")
+    for thread, (first, second, *_) in _repeated_numbers(threads).items():
         raise DatasetError(
-            f"{place}: samples {first} and {second} have the same thread_id {thread}, but samples are asked "
+            f"{origin}: samples {first} and {second} have the same thread_id {thread}, but samples are asked "
             "concurrently, in any order; give each its own, and put earlier turns into history"
         )
     files.count(source.fingerprint.encode())
@@ -56,14 +56,14 @@ def load(settings: DatasetSettings, *, seed: int, limit: int | None) -> Dataset:
     return Dataset(settings.name, chosen, files.fingerprint, len(samples), frozenset(filter(None, collections)))
 
 
-def _numbers(values: Collection[str | None]) -> dict[str, list[int]]:
+def _repeated_numbers(values: Collection[str | None]) -> dict[str, list[int]]:
     """The positions of each value that several samples have, counted from 1."""
-    several = {value for value, n in Counter(values).items() if value is not None and n > 1}
-    places: dict[str, list[int]] = {}
-    for number, value in enumerate(values if several else (), start=1):
-        if value in several:
-            places.setdefault(value, []).append(number)
-    return places
+    repeated = {value for value, n in Counter(values).items() if value is not None and n > 1}
+    numbers: dict[str, list[int]] = {}
+    for number, value in enumerate(values if repeated else (), start=1):
+        if value in repeated:
+            numbers.setdefault(value, []).append(number)
+    return numbers
 
 
 def select(samples: Samples, settings: DatasetSettings, *, seed: int, limit: int | None) -> Samples:
@@ -84,25 +84,25 @@ def select(samples: Samples, settings: DatasetSettings, *, seed: int, limit: int
     return samples[:limit]
 
 
-def _by_ids(samples: Samples, wanted: Sequence[str], name: str) -> Samples:
-    absent = [key for key in wanted if key not in samples.ids]
+def _by_ids(samples: Samples, ids: Sequence[str], name: str) -> Samples:
+    absent = [key for key in ids if key not in samples.ids]
     if absent:
-        there = f" (it has {len(samples)}, from {samples[0].id} to {samples[-1].id})" if samples else ""
-        raise DatasetError(f"dataset.ids: {name} has no sample {', '.join(absent[:5])}{there}")
-    if not wanted:
+        existing = f" (it has {len(samples)}, from {samples[0].id} to {samples[-1].id})" if samples else ""
+        raise DatasetError(f"dataset.ids: {name} has no sample {', '.join(absent[:5])}{existing}")
+    if not ids:
         raise DatasetError("dataset.ids is empty; name at least one id, or leave it out for all samples")
-    return samples.where({*wanted}.__contains__)
+    return samples.where({*ids}.__contains__)
 
 
 def _by_tags(samples: Samples, setting: str, value: str) -> Samples:
     def values(sample: Sample) -> set[str]:
-        found = [sample.tags.get(name) for name in _TAGS[setting]]
-        found += [sample.question.language] if setting == "language" else []
-        return {text.lower() for text in found if text}
+        texts = [sample.tags.get(name) for name in _TAGS[setting]]
+        texts += [sample.question.language] if setting == "language" else []
+        return {text.lower() for text in texts if text}
 
-    kept = [place for place, sample in enumerate(samples) if value.lower() in values(sample)]
-    if not kept:
-        there = sorted(set().union(*map(values, samples)))
-        listed = f"there are {', '.join(there[:8])}" if there else f"no sample has a {setting}"
-        raise DatasetError(f"dataset.{setting}={value} leaves no sample; {listed}")
-    return samples.at(kept)
+    positions = [position for position, sample in enumerate(samples) if value.lower() in values(sample)]
+    if not positions:
+        existing = sorted(set().union(*map(values, samples)))
+        hint = f"there are {', '.join(existing[:8])}" if existing else f"no sample has a {setting}"
+        raise DatasetError(f"dataset.{setting}={value} leaves no sample; {hint}")
+    return samples.at(positions)

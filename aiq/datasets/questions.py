@@ -11,7 +11,7 @@ from aiq.core.files import as_text, distinct
 from aiq.core.samples import Sample
 from aiq.datasets.base import QUESTION_FIELDS, DatasetSource, items, question_of, turns_of
 
-_OWN = frozenset(("id", "question", "answers", "reference", "preferences", "turns", *QUESTION_FIELDS))
+_NOT_TAGS = frozenset(("id", "question", "answers", "reference", "preferences", "turns", *QUESTION_FIELDS))
 
 
 class Questions(DatasetSource):
@@ -22,7 +22,7 @@ class Questions(DatasetSource):
 
     def samples(self) -> Iterator[Sample]:
         for number, row in enumerate(distinct(self.rows(), "id"), start=1):
-            tags = {name: row.text(name) for name in row.values if name and name not in _OWN and row.text(name)}
+            tags = {name: row.text(name) for name in row.values if name and name not in _NOT_TAGS and row.text(name)}
             yield Sample(
                 id=row.text("id") or str(number),
                 question=question_of(row, row.required("question")),

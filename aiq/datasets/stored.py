@@ -47,13 +47,13 @@ class Samples(Sequence[Sample]):
     def __getitem__(self, place: slice) -> "Samples": ...
     def __getitem__(self, place: int | slice) -> "Sample | Samples":
         if isinstance(place, slice):
-            return self._some(self._numbers[place])
+            return self._subset(self._numbers[place])
         return self._file[self._numbers[place]]
 
     @cached_property
     def ids(self) -> Ids:
-        every = self._file.ids
-        return every if self._numbers == range(len(every)) else Ids(every[number] for number in self._numbers)
+        ids = self._file.ids
+        return ids if self._numbers == range(len(ids)) else Ids(ids[number] for number in self._numbers)
 
     def named(self, key: str) -> Sample:
         """The sample with this id. Raises KeyError."""
@@ -68,12 +68,12 @@ class Samples(Sequence[Sample]):
 
     def at(self, places: Iterable[int]) -> "Samples":
         """The samples at these places."""
-        return self._some(array("Q", (self._numbers[place] for place in places)))
+        return self._subset(array("Q", (self._numbers[place] for place in places)))
 
-    def _some(self, numbers: Sequence[int]) -> "Samples":
-        found = object.__new__(Samples)
-        found._file, found._numbers = self._file, numbers
-        return found
+    def _subset(self, numbers: Sequence[int]) -> "Samples":
+        samples = object.__new__(Samples)
+        samples._file, samples._numbers = self._file, numbers
+        return samples
 
     def where(self, keeps: Callable[[str], bool]) -> "Samples":
         """The samples whose ids `keeps` accepts."""

@@ -97,11 +97,11 @@ def scores_of(
 ) -> list[Score]:
     """One Score per metric, from what was found for it; the first one gets the detail."""
     scores: list[Score] = []
-    for metric, one in zip(metrics, found, strict=True):
-        given: dict[str, Any] = {"value": one}
-        if isinstance(one, str):
-            given = {"not_applicable": one}
-        elif isinstance(one, tuple):
-            given = {"numerator": one[0], "denominator": one[1]}
-        scores.append(Score(metric=metric.name, detail={} if scores or detail is None else detail, **given))
+    for metric, value in zip(metrics, found, strict=True):
+        fields: dict[str, Any] = {"value": value}
+        if isinstance(value, str):
+            fields = {"not_applicable": value}
+        elif isinstance(value, tuple):
+            fields = {"numerator": value[0], "denominator": value[1]}
+        scores.append(Score(metric=metric.name, detail={} if scores or detail is None else detail, **fields))
     return scores

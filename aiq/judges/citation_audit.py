@@ -43,7 +43,7 @@ class CitationAudit(Judge):
             "levels": dict(sorted(Counter(citation.level for citation in audit.valid_citations).items())),
             "removed": dict(sorted(reasons.items())),
         }
-        repeats, none = "every reference repeats another one", "the report has no citations"
-        nothing = repeats if audit.removed_citations else none
-        found = [*(ratios.values() or [nothing] * 2), len(audit.valid_citations), len(audit.removed_citations)]
-        return scores_of(self.metrics, found, detail if ratios else None)
+        repeats, no_citations = "every reference repeats another one", "the report has no citations"
+        reason = repeats if audit.removed_citations else no_citations
+        values = [*(ratios.values() or [reason] * 2), len(audit.valid_citations), len(audit.removed_citations)]
+        return scores_of(self.metrics, values, detail if ratios else None)

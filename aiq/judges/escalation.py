@@ -34,10 +34,10 @@ class Escalation(RouteJudge):
         return tuple(metric for metric in self.metrics if needed or metric.name != "escalation.recall")
 
     def judged(self, sample: Sample, report: Report) -> list[Score]:
-        found: list[Found] = ["the dataset has no truth for this sample"] * 2
+        values: list[Found] = ["the dataset has no truth for this sample"] * 2
         if sample.truth is not None:
             went_deep, needed = report.route in ("deep", "escalated"), sample.truth.needs_depth
-            found = [
+            values = [
                 (needed, 1) if went_deep else f"the route was {report.route}, not deep",
                 (went_deep, 1) if needed else "the question needs no depth",
             ]
@@ -45,7 +45,7 @@ class Escalation(RouteJudge):
         tokens = [usage if isinstance(usage, str) else usage.total_tokens for usage in (shallow, deep)]
         cost = deep if isinstance(deep, str) else deep.cost_usd
         unpriced = "llm.prices has no price for a model of the deep stage"
-        return scores_of(self.metrics, [*found, *tokens, unpriced if cost is None else cost])
+        return scores_of(self.metrics, [*values, *tokens, unpriced if cost is None else cost])
 
 
 def _usage(report: Report, stage: str) -> Usage | str:

@@ -52,18 +52,18 @@ class StatedNumber(NamedTuple):
         """Whether it is the needed number, rounded to the number of decimals written."""
         value = str(_WORDS.index(self.number)) if self.number in _WORDS else self.number
         decimals = len(value.partition(".")[2])
-        near = abs(float(value) - needed.value) <= 0.5 * 10**-decimals + 1e-9
-        return near and self.percent in (None, needed.percent)
+        is_close = abs(float(value) - needed.value) <= 0.5 * 10**-decimals + 1e-9
+        return is_close and self.percent in (None, needed.percent)
 
 
 def stated_numbers(report: str, needed: Sequence[NeededNumber]) -> set[int]:
     """The positions of the needed numbers that a report states."""
-    labels = {normal(label): place for place, number in enumerate(needed) for label in number.labels}
+    labels = {normal(label): position for position, number in enumerate(needed) for label in number.labels}
     body = without_citations(report)
-    tables = [found[0] for found in re.finditer(r"(?:^[ \t]*\|.*\n?)+", body, re.MULTILINE)]
+    tables = [match[0] for match in re.finditer(r"(?:^[ \t]*\|.*\n?)+", body, re.MULTILINE)]
     prose = re.sub(r"^[ \t]*\|.*\n?", "\n", body, flags=re.MULTILINE)
-    found = [*_of_prose(prose, labels), *(one for table in tables for one in _of_table(table, labels))]
-    return {one.label for one in found if one.means(needed[one.label])}
+    numbers = [*_prose_numbers(prose, labels), *(n for table in tables for n in _table_numbers(table, labels))]
+    return {number.label for number in numbers if number.means(needed[number.label])}
 
 
 class _Place(NamedTuple):
@@ -74,25 +74,25 @@ class _Place(NamedTuple):
 
 def _labels(text: str, labels: Mapping[str, int]) -> list[_Place]:
     """The places of labels in a text, the longest match first; without labels, one place at the start for the total."""
-    spelled = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    pattern = re.compile(rf"(?<!\w)(?:{spelled})(?!\w)") if labels else re.compile("^")
-    return [_Place(*found.span(), labels.get(found[0], 0)) for found in pattern.finditer(text)]
+    alternatives = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    pattern = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)") if labels else re.compile("^")
+    return [_Place(*match.span(), labels.get(match[0], 0)) for match in pattern.finditer(text)]
 
 
 def _numbers(text: str, places: Sequence[_Place]) -> list[re.Match[str]]:
     """The numbers of a text that are not part of a label."""
-    found = _NUMBER.finditer(text)
-    return [number for number in found if not any(place.start <= number.start() < place.end for place in places)]
+    matches = _NUMBER.finditer(text)
+    return [number for number in matches if not any(place.start <= number.start() < place.end for place in places)]
 
 
-def _of_prose(text: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
+def _prose_numbers(text: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
     for sentence, above in passages(text):
-        said, context = normal(sentence), normal(above)
-        places = _labels(said, labels)
-        numbers, outer = _numbers(said, places), [] if places else _labels(context, labels)[-1:]
-        is_share = bool(_PERCENT.search(f"{context} {said}"))
-        for number, place in _paired(said, numbers, places or outer):
-            yield _stated(place.label, number, is_share)
+        plain, context = normal(sentence), normal(above)
+        places = _labels(plain, labels)
+        numbers, outer = _numbers(plain, places), [] if places else _labels(context, labels)[-1:]
+        is_share = bool(_PERCENT.search(f"{context} {plain}"))
+        for number, place in _paired(plain, numbers, places or outer):
+            yield _stated_number(place.label, number, is_share)
 
 
 def _paired(
@@ -114,20 +114,20 @@ def _distance(text: str, number: re.Match[str], place: _Place) -> int:
     return sum(cost * len(pattern.findall(between)) for pattern, cost in _COSTS)
 
 
-def _stated(label: int, number: re.Match[str], is_share: bool) -> StatedNumber:
+def _stated_number(label: int, number: re.Match[str], is_share: bool) -> StatedNumber:
     """Percent signs make percentages; a number without one may be a percentage where the text is about shares."""
     return StatedNumber(label, number[0].split()[0].rstrip("%"), True if number[1] else None if is_share else False)
 
 
-def _of_table(table: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
+def _table_numbers(table: str, labels: Mapping[str, int]) -> Iterator[StatedNumber]:
     rows = [[normal(cell) for cell in line.strip().strip("|").split("|")] for line in table.splitlines()]
-    heads = rows[0]
+    headings = rows[0]
     for row in rows[1:]:
-        own = {place.label for cell in row for place in _labels(cell, labels)}
-        for head, cell in zip(heads, row, strict=False):
-            meant = [*own] if len(own) == 1 else [place.label for place in _labels(head, labels)]
-            for number in _numbers(cell, _labels(cell, labels)) if len(meant) == 1 else ():
-                yield _stated(meant[0], number, bool(_PERCENT.search(head)))
+        row_labels = {place.label for cell in row for place in _labels(cell, labels)}
+        for heading, cell in zip(headings, row, strict=False):
+            cell_labels = [*row_labels] if len(row_labels) == 1 else [place.label for place in _labels(heading, labels)]
+            for number in _numbers(cell, _labels(cell, labels)) if len(cell_labels) == 1 else ():
+                yield _stated_number(cell_labels[0], number, bool(_PERCENT.search(heading)))
 
 
 class Events(Judge):
@@ -158,34 +158,34 @@ class Events(Judge):
         expected = sample.truth and sample.truth.expected
         if not expected:
             return ()
-        whole, numbers, *sets = self.metrics
-        return (whole, *([numbers] if expected.numbers else []), *(sets if expected.items else []))
+        coverage, numbers, *sets = self.metrics
+        return (coverage, *([numbers] if expected.numbers else []), *(sets if expected.items else []))
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
         expected = sample.truth and sample.truth.expected
         if not expected:
             return scores_of(self.metrics, ["the dataset has no expected answer for this sample"] * len(self.metrics))
-        right = stated_numbers(report.text, expected.numbers) if expected.numbers else set[int]()
-        named, wanted = self._named(report.text) if expected.items else set[str](), set(expected.items)
-        missing = ["".join(one.labels[:1]) for place, one in enumerate(expected.numbers) if place not in right]
+        stated = stated_numbers(report.text, expected.numbers) if expected.numbers else set[int]()
+        named, expected_ids = self._named_ids(report.text) if expected.items else set[str](), set(expected.items)
+        missing = ["".join(number.labels[:1]) for i, number in enumerate(expected.numbers) if i not in stated]
         detail: dict[str, JsonValue] = {
             "numbers_missing": [*missing],
-            "events_missing": [*sorted(wanted - named)],
-            "events_wrong": [*sorted(named - wanted)],
+            "events_missing": [*sorted(expected_ids - named)],
+            "events_wrong": [*sorted(named - expected_ids)],
         }
-        return scores_of(self.metrics, _found(expected, len(right), named), detail)
+        return scores_of(self.metrics, _metric_values(expected, len(stated), named), detail)
 
-    def _named(self, report: str) -> set[str]:
+    def _named_ids(self, report: str) -> set[str]:
         """The ids of the events named outside the reference list; a name within a longer one does not count."""
-        text, found = f" {_in_words(without_citations(report))} ", set()
+        text, ids = f" {_in_words(without_citations(report))} ", set()
         for name, key in self._names.items():
             if f" {name} " in text:
-                found.add(key)
+                ids.add(key)
                 text = text.replace(f" {name} ", " | ")
-        return found
+        return ids
 
 
-def _found(expected: Expected, right: int, named: set[str]) -> list[Found]:
+def _metric_values(expected: Expected, right: int, named: set[str]) -> list[Found]:
     """The values in the order of the metrics."""
     hits, needed = len(named & set(expected.items)), len(expected.items)
     no_numbers, no_set = "the question asks for no numbers", "the question asks for no set"

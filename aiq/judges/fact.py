@@ -103,52 +103,52 @@ class Fact(Judge):
 
     def __init__(self, settings: FactSettings) -> None:
         super().__init__(settings)
-        self._questions = asked = FactQuestions(settings.official_dir, settings.tries)
+        self._questions = questions = FactQuestions(settings.official_dir, settings.tries)
         url, key = settings.reader, settings.reader_key_env
         self._reader = None if url is None else Reader(template=url, key_env=key)
         self.metrics = _METRICS if settings.extraction == "both" else _METRICS[:-1]
-        needed = (
-            *((asked.extract,) if settings.extraction != "rules" else ()),
-            *((asked.dedup,) if settings.deduplication == "model" else ()),
-            asked.validate,
+        used = (
+            *((questions.extract,) if settings.extraction != "rules" else ()),
+            *((questions.dedup,) if settings.deduplication == "model" else ()),
+            questions.validate,
         )
-        self.roles = tuple(question.role for question in needed)
-        self.wordings = [wording for question in needed for wording in question.wordings]
+        self.roles = tuple(question.role for question in used)
+        self.wordings = [wording for question in used for wording in question.wordings]
 
     def check(self, samples: Sequence[Sample]) -> None:
         """Accept every sample. Raises ConfigError if the reader's key is missing."""
         read_key(self.settings.reader_key_env, "judge.fact.reader_key_env")
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        settings, spoken = self.settings, language(sample)
+        settings, lang = self.settings, language(sample)
         by_rules = cited_statements(report.text) if settings.extraction != "model" else []
         citations, invented = by_rules, 0
         if settings.extraction != "rules":
             limits = {"max_chars": settings.max_chunk_chars, "at_once": settings.concurrency}
-            citations, invented = await extract_by_model(self._questions, report.text, spoken, session, **limits)
+            citations, invented = await extract_by_model(self._questions, report.text, lang, session, **limits)
 
-        cited = list(by_url(citations).items())
-        pages = await gather_bounded(cited, lambda page: self._judge_page(*page, spoken, session), settings.concurrency)
-        without = caveat(pages)
+        groups = list(by_url(citations).items())
+        pages = await gather_bounded(groups, lambda page: self._judge_page(*page, lang, session), settings.concurrency)
+        unjudged = caveat(pages)
         detail: dict[str, JsonValue] = {
             **count(pages).model_dump(),
             "invented_by_extraction": invented,
             "extracted": [citation.model_dump(mode="json") for citation in citations],
             "pages": [page.model_dump(mode="json", exclude_defaults=True) for page in pages],
-            CAVEAT: without.model_dump(mode="json"),
+            CAVEAT: unjudged.model_dump(mode="json"),
         }
-        if without.n and all(page.unread or page.error for page in pages):
-            why = f"none of {plural(len(pages), 'cited page')} could be judged: {without.first}"
-            return _failed(self.metrics, why, count(pages).statements, detail)
-        found = _figures(pages)
+        if unjudged.n and all(page.unread or page.error for page in pages):
+            reason = f"none of {plural(len(pages), 'cited page')} could be judged: {unjudged.first}"
+            return _error_scores(self.metrics, reason, count(pages).statements, detail)
+        values = _metric_values(pages)
         if settings.extraction == "both":
-            both = agreement(citations, by_rules)
-            every, shared = both["model"] + both["rules"], both["model_in_rules"] + both["rules_in_model"]
-            found.append((shared, every) if every else _NO_CITATIONS)
-            detail["extraction"] = {**both}
-        return scores_of(self.metrics, found, detail)
+            overlap = agreement(citations, by_rules)
+            total, shared = overlap["model"] + overlap["rules"], overlap["model_in_rules"] + overlap["rules_in_model"]
+            values.append((shared, total) if total else _NO_CITATIONS)
+            detail["extraction"] = {**overlap}
+        return scores_of(self.metrics, values, detail)
 
-    async def _judge_page(self, url: str, statements: list[str], spoken: str, session: Session) -> CitedPage:
+    async def _judge_page(self, url: str, statements: list[str], lang: str, session: Session) -> CitedPage:
         """The verdicts on one page or the failure to fetch it; as officially, a page without verdicts is skipped."""
         unread = digest = None
         try:
@@ -161,50 +161,50 @@ class Fact(Judge):
                 return CitedPage(url=url, error=unread, unread=unread, cited=len(statements))
         try:
             if self.settings.deduplication == "model" and len(statements) > 1:
-                statements = await self._questions.distinct(session, spoken, statements)
-            verdicts = await self._verdicts(text, statements, spoken, session)
+                statements = await self._questions.distinct(session, lang, statements)
+            verdicts = await self._verdicts(text, statements, lang, session)
         except (JudgeError, ModelError) as error:  # for example a page that exceeds the model's context
             return CitedPage(url=url, error=str(error), unread=unread, cited=len(statements), digest=digest)
         judged = [Judged(statement=s, verdict=v) for s, v in zip(statements, verdicts, strict=True)]
         return CitedPage(url=url, judged=tuple(judged), unread=unread, digest=digest)
 
-    async def _verdicts(self, text: str, statements: Sequence[str], spoken: str, session: Session) -> list[Verdict]:
+    async def _verdicts(self, text: str, statements: Sequence[str], lang: str, session: Session) -> list[Verdict]:
         """One verdict per statement: the strongest of any part of the page. Asks per part and `statements_per_call`."""
         settings = self.settings
-        most, size = settings.max_page_chars or len(text) or 1, settings.statements_per_call or len(statements)
-        parts = [text[at : at + most] for at in range(0, len(text) or 1, most)][: settings.page_chunks]
-        found: list[Verdict] = []
+        chars, size = settings.max_page_chars or len(text) or 1, settings.statements_per_call or len(statements)
+        parts = [text[at : at + chars] for at in range(0, len(text) or 1, chars)][: settings.page_chunks]
+        strongest: list[Verdict] = []
         for at in range(0, len(statements), size):
-            together = statements[at : at + size]
-            said = [await self._questions.verdicts(session, spoken, together, part, settings.support) for part in parts]
-            found += [min(verdicts, key=_STRONGEST_FIRST.index) for verdicts in zip(*said, strict=True)]
-        return found
+            batch = statements[at : at + size]
+            answers = [await self._questions.verdicts(session, lang, batch, part, settings.support) for part in parts]
+            strongest += [min(verdicts, key=_STRONGEST_FIRST.index) for verdicts in zip(*answers, strict=True)]
+        return strongest
 
 
-def _figures(pages: Sequence[CitedPage]) -> list[Found]:
+def _metric_values(pages: Sequence[CitedPage]) -> list[Found]:
     """The values of `_METRICS`, without the last. A report without citations has no accuracy, and its counts are 0.
 
     The official counts skip such a report.
     """
-    found = count(pages)
-    citations, supported = found.citations, found.supported
+    counts = count(pages)
+    citations, supported = counts.citations, counts.supported
     unjudged = "no citation of the report could be judged" if pages else _NO_CITATIONS
     accuracy = [(supported, citations), supported / citations] if citations else [unjudged] * 2
     official = [citations, supported] if pages else [_NO_CITATIONS] * 2
-    return [*accuracy, citations, supported, *official, (citations, found.statements) if pages else _NO_CITATIONS]
+    return [*accuracy, citations, supported, *official, (citations, counts.statements) if pages else _NO_CITATIONS]
 
 
-def _failed(metrics: Sequence[Metric], why: str, statements: int, detail: dict[str, JsonValue]) -> list[Score]:
+def _error_scores(metrics: Sequence[Metric], reason: str, statements: int, detail: dict[str, JsonValue]) -> list[Score]:
     """An error for every metric but the share of statements judged, which is 0; the first metric gets the detail."""
-    failed = [Score(metric=one.name, error=why, detail={} if place else detail) for place, one in enumerate(metrics)]
+    scores = [Score(metric=metric.name, error=reason, detail={} if i else detail) for i, metric in enumerate(metrics)]
     share = Score(metric=_JUDGED_SHARE, numerator=0, denominator=statements)
-    return [share if one.metric == share.metric else one for one in failed]
+    return [share if score.metric == share.metric else score for score in scores]
 
 
 def by_url(citations: Iterable[FactCitation]) -> dict[str, list[str]]:
     """The statements of each URL in order of appearance, once if they differ only in case and punctuation."""
     grouped: dict[str, dict[str, str]] = {}
     for citation in citations:
-        same = "".join(char for char in citation.statement.casefold() if char.isalnum())
-        grouped.setdefault(citation.url, {}).setdefault(same, citation.statement)
+        key = "".join(char for char in citation.statement.casefold() if char.isalnum())
+        grouped.setdefault(citation.url, {}).setdefault(key, citation.statement)
     return {url: list(statements.values()) for url, statements in grouped.items()}

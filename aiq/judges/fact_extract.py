@@ -32,9 +32,9 @@ async def extract_by_model(
     pieces = await gather_bounded(
         chunks(body, max_chars), lambda piece: questions.citations(session, language, piece, references), at_once
     )
-    found = [one for piece in pieces for one in piece]
-    real = [one.model_copy(update={"url": known[key]}) for one in found if (key := one.url.rstrip("/")) in known]
-    return real, len(found) - len(real)
+    pairs = [pair for piece in pieces for pair in piece]
+    valid = [pair.model_copy(update={"url": known[key]}) for pair in pairs if (key := pair.url.rstrip("/")) in known]
+    return valid, len(pairs) - len(valid)
 
 
 def urls(report: str) -> list[str]:
@@ -42,8 +42,8 @@ def urls(report: str) -> list[str]:
     parsed = parse_report(report)
     listed = (use.url for entry in parsed.entries for use in entry.urls)
     marked = (parsed.text[slice(*mark.url)] for mark in parsed.marks if mark.url is not None)
-    found = [*listed, *marked, *(use.url for use in parsed.body_urls)]
-    return list(dict.fromkeys(canonical(url) for url in found if _is_web(url)))
+    cited = [*listed, *marked, *(use.url for use in parsed.body_urls)]
+    return list(dict.fromkeys(canonical(url) for url in cited if _is_web(url)))
 
 
 def _is_web(url: str) -> bool:
@@ -53,35 +53,35 @@ def _is_web(url: str) -> bool:
 def cited_statements(report: str) -> list[FactCitation]:
     """By rules, every distinct (sentence, URL) pair of the report in order; sentences are without their marks."""
     parsed = parse_report(report)
-    listed = {entry.number: entry.urls[0].url for entry in reversed(parsed.entries) if entry.urls}
-    found: dict[FactCitation, None] = {}
+    entry_urls = {entry.number: entry.urls[0].url for entry in reversed(parsed.entries) if entry.urls}
+    citations: dict[FactCitation, None] = {}
     for statement in passages.cited_statements(parsed):
         marks = [parsed.marks[number] for number in statement.marks]
         uses: list[Mark | UrlUse] = [*marks, *(parsed.body_urls[number] for number in statement.body_urls)]
         for use in sorted(uses, key=lambda use: use.start):
-            cited: list[tuple[int | None, str]]
+            targets: list[tuple[int | None, str]]
             if isinstance(use, UrlUse):
-                cited = [(None, use.url)]
+                targets = [(None, use.url)]
             elif use.url is not None:
-                cited = [(use.numbers[0], parsed.text[slice(*use.url)])]
+                targets = [(use.numbers[0], parsed.text[slice(*use.url)])]
             else:
-                cited = [(number, listed[number]) for number in use.numbers if number in listed]
-            for number, url in cited:
+                targets = [(number, entry_urls[number]) for number in use.numbers if number in entry_urls]
+            for number, url in targets:
                 if _is_web(url):
-                    found[FactCitation(statement=statement.text, reference=number, url=url)] = None
-    return list(found)
+                    citations[FactCitation(statement=statement.text, reference=number, url=url)] = None
+    return list(citations)
 
 
 def chunks(text: str, most: int) -> list[str]:
     """The text in pieces of at most `most` characters, cut at paragraphs, else lines or sentences, else anywhere."""
-    found: list[str] = []
+    pieces: list[str] = []
     for paragraph in re.split(r"(?<=\n)\n+", text):
         for piece in _cut(paragraph, most):
-            if found and len(found[-1]) + len(piece) + 1 <= most:
-                found[-1] += "\n" + piece
+            if pieces and len(pieces[-1]) + len(piece) + 1 <= most:
+                pieces[-1] += "\n" + piece
             elif piece.strip():
-                found.append(piece)
-    return found
+                pieces.append(piece)
+    return pieces
 
 
 def _cut(text: str, most: int) -> Iterator[str]:
@@ -99,10 +99,10 @@ def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> d
     Two citations are the same if their URLs are equal and their statements `is_restatement`.
     """
 
-    def shared(these: Sequence[FactCitation], those: Sequence[FactCitation]) -> int:
+    def shared(citations: Sequence[FactCitation], others: Sequence[FactCitation]) -> int:
         return sum(
-            any(one.url == other.url and is_restatement(one.statement, other.statement) for other in those)
-            for one in these
+            any(citation.url == other.url and is_restatement(citation.statement, other.statement) for other in others)
+            for citation in citations
         )
 
     return {
@@ -114,10 +114,10 @@ def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> d
 
 
 def is_restatement(one: str, other: str) -> bool:
-    """Whether two statements say the same in other words: they share ALIKE of the shorter one's words.
+    """Whether two statements say the same in other words: they share MIN_SHARED_WORDS of the shorter one's words.
 
     The shorter one counts because a model completes what rules leave unchanged ("It grew." becomes "The
     port of Tessmark grew."). Case is ignored; each Chinese character is a word.
     """
-    words, others = (set(_WORD.findall(statement.casefold())) for statement in (one, other))
-    return len(words & others) >= MIN_SHARED_WORDS * max(1, min(len(words), len(others)))
+    words, other_words = (set(_WORD.findall(statement.casefold())) for statement in (one, other))
+    return len(words & other_words) >= MIN_SHARED_WORDS * max(1, min(len(words), len(other_words)))

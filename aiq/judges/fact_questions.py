@@ -50,8 +50,8 @@ class FactQuestions:
     async def distinct(self, session: Session, language: str, statements: Sequence[str]) -> list[str]:
         """The statements that do not repeat an earlier one."""
         read = partial(read_kept, statements=len(statements), official=self._official)
-        kept = await self.dedup.ask(session, language, read, {"statements": _numbered(statements)})
-        return [statements[number - 1] for number in kept]
+        numbers = await self.dedup.ask(session, language, read, {"statements": _numbered(statements)})
+        return [statements[number - 1] for number in numbers]
 
     async def verdicts(
         self, session: Session, language: str, statements: Sequence[str], page: str, support: str
@@ -143,9 +143,9 @@ def read_verdicts(answer: str, statements: int, *, official: bool = False) -> li
     Officially `[{"idx": 1, "result": "supported"}, ...]`.
     """
     if official:
-        found = sorted((one.idx, one.result) for one in read_list(OfficialResult, answer))
+        verdicts = sorted((row.idx, row.result) for row in read_list(OfficialResult, answer))
     else:
-        found = sorted((one.statement, one.verdict) for one in read_as(_Verdicts, answer).verdicts)
-    if [number for number, _ in found] != list(range(1, statements + 1)):
+        verdicts = sorted((row.statement, row.verdict) for row in read_as(_Verdicts, answer).verdicts)
+    if [number for number, _ in verdicts] != list(range(1, statements + 1)):
         raise Unusable(f"there is not one verdict on each of the {statements} statements")
-    return [verdict for _, verdict in found]
+    return [verdict for _, verdict in verdicts]

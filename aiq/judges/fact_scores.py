@@ -95,8 +95,8 @@ def caveat(pages: Sequence[CitedPage]) -> Caveat:
 def official(reports: Sequence[Sequence[CitedPage]]) -> dict[str, float]:
     """The three official figures: reports without citations are in no denominator; 0 if nothing counts."""
     counts = [count(pages) for pages in reports if pages]
-    supported = sum(one.supported for one in counts)
-    citations = sum(one.citations for one in counts)
+    supported = sum(report.supported for report in counts)
+    citations = sum(report.citations for report in counts)
     return {
         "total_citations": citations / max(1, len(counts)),
         "total_valid_citations": supported / max(1, len(counts)),

@@ -81,8 +81,8 @@ class FreshEval(Judge):
         votes = await self._panel.ask(
             session, {"first": prompt}, lambda answer, order: (read_verdict(answer), answer.strip())
         )
-        verdicts, said = [float(vote.answer[0]) for vote in votes], [{"answer": vote.answer[1]} for vote in votes]
-        score = mean_score(metric, votes, verdicts, {"tries": sum(vote.tries for vote in votes)}, said)
+        verdicts, answers = [float(vote.answer[0]) for vote in votes], [{"answer": vote.answer[1]} for vote in votes]
+        score = mean_score(metric, votes, verdicts, {"tries": sum(vote.tries for vote in votes)}, answers)
         return score.model_copy(update={"value": float(sum(verdicts) > len(verdicts) / 2)})
 
 
@@ -96,11 +96,11 @@ def read_verdict(answer: str) -> bool:
     """
     answer = without_thoughts(answer)
     lines = [match for line in answer.splitlines() if (match := _LINE.fullmatch(line))]
-    stated = [(match["last"] or match["verdict"]).strip().lower() for match in lines]
+    evaluations = [(match["last"] or match["verdict"]).strip().lower() for match in lines]
     credited = [match["negated"] is None for match in _SENTENCE.finditer(answer)]
-    verdicts = {words == "correct" for words in stated} | set(credited)
+    verdicts = {words == "correct" for words in evaluations} | set(credited)
     if not verdicts:
         raise Unusable("no line says `evaluation: correct` or `evaluation: incorrect`")
-    if len(verdicts) > 1 or len(stated) > 1 or not {*stated} <= {"correct", "incorrect"}:
+    if len(verdicts) > 1 or len(evaluations) > 1 or not {*evaluations} <= {"correct", "incorrect"}:
         raise Unusable("it gives several verdicts, or another one than `correct` or `incorrect`")
     return verdicts.pop()

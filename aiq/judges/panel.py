@@ -75,8 +75,8 @@ class Panel:
             except JudgeError as error:
                 if len(self._calls) == 1:
                     raise
-                which = f"{f'{model}, ' if model else ''}order {order}, vote {vote + 1}: one of {len(self._calls)}"
-                raise JudgeError(f"{error} ({which} judgements, all of which count)") from None
+                origin = f"{f'{model}, ' if model else ''}order {order}, vote {vote + 1}: one of {len(self._calls)}"
+                raise JudgeError(f"{error} ({origin} judgements, all of which count)") from None
             return Vote(model or session.models.name(self._role), order, vote, answer, tries)
 
         return await gather_bounded(self._calls, judge, _CONCURRENCY)
@@ -94,8 +94,8 @@ def mean_score(
     The detail lists each judgement with its origin and what is `shown` of it, and the `noise` if there are several.
     """
     judgements: list[JsonValue] = [
-        {"model": vote.model, "order": vote.order, "vote": vote.number + 1, "tries": vote.tries, "value": value, **more}
-        for vote, value, more in zip(votes, values, shown, strict=True)
+        {"model": vote.model, "order": vote.order, "vote": vote.number + 1, "tries": vote.tries, "value": value, **rest}
+        for vote, value, rest in zip(votes, values, shown, strict=True)
     ]
     noise = noise_of([Judgement(vote.model, vote.order, value) for vote, value in zip(votes, values, strict=True)])
     spread: dict[str, JsonValue] = {} if noise is None else {NOISE: noise.model_dump(mode="json")}

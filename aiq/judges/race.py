@@ -51,10 +51,10 @@ class Race(Judge):
         self._panel = Panel(role, settings, orders)
         self._rubrics = Rubrics(self.name, settings)
         self.cleaner = Cleaner(self.name, settings)
-        shared = (*self.cleaner.questions, *self._rubrics.questions)
+        questions = (*self.cleaner.questions, *self._rubrics.questions)
         self.panels = self._panel.panels
-        self.roles = tuple(dict.fromkeys((role, *(question.role for question in shared))))
-        self.wordings = [*self._prompts.values(), *(wording for question in shared for wording in question.wordings)]
+        self.roles = tuple(dict.fromkeys((role, *(question.role for question in questions))))
+        self.wordings = [*self._prompts.values(), *(wording for question in questions for wording in question.wordings)]
         if orders == ("swapped",):  # a share above parity could be due to the second place alone
             self.metrics = tuple(metric.model_copy(update={"parity": None}) for metric in self.metrics)
 
@@ -90,10 +90,10 @@ class Race(Judge):
         articles = await self.articles(sample, report, session)
         task = {"task": sample.question.text, "criteria": criteria_json(rubric)}
         prompt = self._prompts[language(sample)]
-        prompts = {order: prompt.render({**task, **shown}) for order, shown in articles.items()}
+        prompts = {order: prompt.render({**task, **texts}) for order, texts in articles.items()}
         votes = await self._panel.ask(session, prompts, lambda answer, order: self.read(answer, rubric, order))
         outcomes = [vote.answer for vote in votes]
-        about: dict[str, JsonValue] = {
+        overall_detail: dict[str, JsonValue] = {
             "tries": sum(vote.tries for vote in votes),
             "unmatched": list(dict.fromkeys(name for outcome in outcomes for name in outcome.unmatched)),
             CAVEAT: unmatched(outcomes).model_dump(mode="json"),
@@ -103,7 +103,7 @@ class Race(Judge):
         for name in FIGURES:
             values = [outcome.figures[name] for outcome in outcomes]
             detail = {side: fmean(outcome.means[side][name] for outcome in outcomes) for side in outcomes[0].means}
-            more = about if name == "overall" else {}
+            extra = overall_detail if name == "overall" else {}
             shown = [outcome.shown(name) for outcome in outcomes]
-            scores.append(mean_score(f"{self.name}.{name}", votes, values, {**detail, **more}, shown))
+            scores.append(mean_score(f"{self.name}.{name}", votes, values, {**detail, **extra}, shown))
         return scores

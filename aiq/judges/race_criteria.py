@@ -40,8 +40,8 @@ class TaskSettings(PanelSettings):
 
 def criteria_json(rubric: Rubric) -> str:
     """The criteria without their weights, as the judge model sees them."""
-    shown = {name: [one.model_dump(exclude={"weight"}) for one in rubric.criteria[name]] for name in DIMENSIONS}
-    return json.dumps(shown, ensure_ascii=False, indent=1)
+    criteria = {name: [item.model_dump(exclude={"weight"}) for item in rubric.criteria[name]] for name in DIMENSIONS}
+    return json.dumps(criteria, ensure_ascii=False, indent=1)
 
 
 _REMEDY: Final = "point the setting dataset.criteria at the file that holds them"
@@ -83,8 +83,8 @@ class Rubrics:
                 f"or let a model write them with judge.{self._name}.criteria=generate"
             )
         for name in DIMENSIONS:
-            counts = rubric and any(one.weight for one in rubric.criteria.get(name, ()))
-            if rubric and not (counts and name in rubric.dimension_weight and any(rubric.dimension_weight.values())):
+            weighted = rubric and any(criterion.weight for criterion in rubric.criteria.get(name, ()))
+            if rubric and not (weighted and name in rubric.dimension_weight and any(rubric.dimension_weight.values())):
                 raise DatasetError(
                     f"task {sample.id} has no criteria or no weight for dimension {name} (or all are 0): {_REMEDY}"
                 )
@@ -94,14 +94,15 @@ class Rubrics:
         self.check(sample)
         if sample.rubric is not None:
             return sample.rubric, False
-        of_weights, *of_criteria = self.questions
-        spoken, task = language(sample), sample.question.text
+        weight_question, *criteria_questions = self.questions
+        lang, task = language(sample), sample.question.text
         answers = [
-            await of_weights.ask(session, spoken, read_weights, {"task": task}, vote) for vote in range(self._answers)
+            await weight_question.ask(session, lang, read_weights, {"task": task}, vote)
+            for vote in range(self._answers)
         ]
         criteria = {
-            name: await question.ask(session, spoken, read_criteria, {"task": task, "dimension": name})
-            for name, question in zip(DIMENSIONS, of_criteria, strict=True)
+            name: await question.ask(session, lang, read_criteria, {"task": task, "dimension": name})
+            for name, question in zip(DIMENSIONS, criteria_questions, strict=True)
         }
         means = {name: fmean(answer[name] for answer in answers) for name in DIMENSIONS}
         weights = {name: mean / sum(means.values()) for name, mean in means.items()}
@@ -126,13 +127,13 @@ def read_weights(answer: str) -> dict[str, float]:
 
 def read_criteria(answer: str) -> tuple[Criterion, ...]:
     """The criteria of one dimension, all different, with weights made to add up to 1; raises Unusable."""
-    found = read_list(_WrittenCriterion, answer)
-    if len(found) > _MAX_CRITERIA:
-        raise Unusable(f"{len(found)} criteria are too many")
-    if len({one.criterion.lower() for one in found}) < len(found):
+    criteria = read_list(_WrittenCriterion, answer)
+    if len(criteria) > _MAX_CRITERIA:
+        raise Unusable(f"{len(criteria)} criteria are too many")
+    if len({criterion.criterion.lower() for criterion in criteria}) < len(criteria):
         raise Unusable("it has a criterion twice")
-    total = _about_one(sum(one.weight for one in found))
-    return tuple(Criterion(**{**one.model_dump(), "weight": one.weight / total}) for one in found)
+    total = _about_one(sum(criterion.weight for criterion in criteria))
+    return tuple(Criterion(**{**criterion.model_dump(), "weight": criterion.weight / total}) for criterion in criteria)
 
 
 def _about_one(total: float) -> float:

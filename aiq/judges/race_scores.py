@@ -116,8 +116,8 @@ class _MatchedAnswer:
             if len(marks) != len(criteria):
                 raise Unusable(f"dimension {dimension} has {len(marks)} marks for {len(criteria)} criteria")
             places = match([mark.criterion for mark in marks], criteria)
-            known = [place for place in places if place is not None]
-            if len(set(known)) < len(known):
+            matched = [place for place in places if place is not None]
+            if len(set(matched)) < len(matched):
                 raise Unusable(f"dimension {dimension} marks a criterion twice")
             mean = sum(criterion.weight for criterion in criteria) / len(criteria)
             self._weights[dimension] = [mean if place is None else criteria[place].weight for place in places]
@@ -142,17 +142,17 @@ def match(names: Sequence[str], criteria: Sequence[Criterion]) -> list[int | Non
     keys = [criterion.criterion.strip() for criterion in criteria]
     lowered = [key.lower() for key in keys]
     names = [name.strip() for name in names]
-    found = [
+    positions = [
         keys.index(name) if name in keys else lowered.index(name.lower()) if name.lower() in lowered else None
         for name in names
     ]
-    taken = set(found)
+    taken = set(positions)
     for at, name in enumerate(names):
-        if found[at] is None and (lower := name.lower()):
-            inside = (i for i, key in enumerate(lowered) if i not in taken and (lower in key or key in lower))
-            found[at] = next(inside, None)
-            taken.add(found[at])
-    return found
+        if positions[at] is None and (lower := name.lower()):
+            candidates = (i for i, key in enumerate(lowered) if i not in taken and (lower in key or key in lower))
+            positions[at] = next(candidates, None)
+            taken.add(positions[at])
+    return positions
 
 
 def unmatched(outcomes: Sequence[RaceOutcome]) -> Caveat:

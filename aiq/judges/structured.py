@@ -106,18 +106,18 @@ class SharedQuestion:
         prompt = self.prompts[language].render(values)
         subject = _digest([self.role, session.models.setup(self.role), prompt, *([vote] if vote else [])])
 
-        def checked(text: str) -> str:
+        def check(text: str) -> str:
             read(text)
             return text
 
-        async def asked() -> str:
-            return (await ask(session, self.role, prompt, checked, tries=self.tries, vote=vote, subject=subject))[0]
+        async def ask_model() -> str:
+            return (await ask(session, self.role, prompt, check, tries=self.tries, vote=vote, subject=subject))[0]
 
-        kept = await session.answers.get_or_ask(_digest([session.models.endpoint, subject]), asked)
+        answer = await session.answers.get_or_ask(_digest([session.models.endpoint, subject]), ask_model)
         try:
-            return read(kept)
+            return read(answer)
         except Unusable:  # accepted under more lenient settings, before a rescoring
-            return read(await asked())
+            return read(await ask_model())
 
 
 def _digest(content: Sequence[object]) -> str:
@@ -141,10 +141,10 @@ def read_list(form: type[T], text: str) -> list[T]:
     """
     kind = dict if issubclass(form, ModelAnswer) else form
     lists = list(_values(text, "["))
-    found = _only([v for v in lists if all(isinstance(item, kind) for item in v)], "JSON list that is asked for")
-    if not found and len(lists) > 1:
+    items = _only([v for v in lists if all(isinstance(item, kind) for item in v)], "JSON list that is asked for")
+    if not items and len(lists) > 1:
         raise Unusable("there is an empty JSON list among others in it")
-    return [_validated(form, item) for item in found]
+    return [_validated(form, item) for item in items]
 
 
 def without_thoughts(text: str) -> str:
@@ -161,10 +161,10 @@ def _validated(form: type[T], value: JsonValue) -> T:
         raise Unusable(describe(error)) from None
 
 
-def _only(found: list[T], what: str) -> T:
-    if len(found) != 1:
-        raise Unusable(f"there are several {what}s in it" if found else f"there is no complete {what} in it")
-    return found[0]
+def _only(values: list[T], what: str) -> T:
+    if len(values) != 1:
+        raise Unusable(f"there are several {what}s in it" if values else f"there is no complete {what} in it")
+    return values[0]
 
 
 def _values(text: str, bracket: str) -> Iterator[Any]:
@@ -173,21 +173,21 @@ def _values(text: str, bracket: str) -> Iterator[Any]:
     Raises Unusable for a value that is part of a larger, truncated one (the rest of a cut-off answer may look
     complete) and, if no value can be parsed, for an escape that JSON does not have.
     """
-    text = _ESCAPE.sub(lambda found: found[1] or "", without_thoughts(text))
+    text = _ESCAPE.sub(lambda match: match[1] or "", without_thoughts(text))
     position = broken = 0
-    why: str | None = None  # the first value failed to parse; empty once one has parsed
+    problem: str | None = None  # the first value failed to parse; empty once one has parsed
     for _ in range(_MAX_STARTS):
-        found = _BRACKET.search(text, position)
-        if found is None:
-            if why:
-                raise Unusable(f"its JSON cannot be read: {why}")
+        match = _BRACKET.search(text, position)
+        if match is None:
+            if problem:
+                raise Unusable(f"its JSON cannot be read: {problem}")
             return
-        start, position = found.span()
+        start, position = match.span()
         try:
             value, end = _DECODER.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            if why is None and error.msg.startswith("Invalid"):  # escapes; prose has brackets too
-                why = str(error)
+            if problem is None and error.msg.startswith("Invalid"):  # escapes; prose has brackets too
+                problem = str(error)
             broken = max(broken, len(text) if error.msg.startswith("Unterminated string") else error.pos)
         except (ValueError, RecursionError):  # more digits or brackets than Python can parse
             broken = len(text)
@@ -196,15 +196,15 @@ def _values(text: str, bracket: str) -> Iterator[Any]:
                 if start < broken:
                     raise Unusable("its JSON is broken off, and what is left of it is a part")
                 yield value
-                position, why = end, ""
+                position, problem = end, ""
     raise Unusable(f"there are more than {_MAX_STARTS} brackets in it")
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise Unusable("a JSON object names the same key twice")
-    return found
+    return result
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_no_duplicates, strict=False)

@@ -26,15 +26,15 @@ _TAG: Final = re.compile(r"<([A-Za-z][\w-]*)>")
 
 def language(sample: Sample) -> str:
     """`zh` for a Chinese task, else `en`."""
-    stated = sample.question.language or sample.tags.get("language") or "en"
-    return "zh" if stated.lower().startswith("zh") else "en"
+    code = sample.question.language or sample.tags.get("language") or "en"
+    return "zh" if code.lower().startswith("zh") else "en"
 
 
 @cache
 def _tags(labels: tuple[str, ...]) -> re.Pattern[str]:
     """A pattern for the start of tags with these labels, or with one that our templates use as a fence."""
-    ours = (label for source in PROMPTS.sources().values() for label in _FENCE.findall(source))
-    return re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(map(re.escape, (*ours, *labels)))})\b)", re.IGNORECASE)
+    fences = (label for source in PROMPTS.sources().values() for label in _FENCE.findall(source))
+    return re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(map(re.escape, (*fences, *labels)))})\b)", re.IGNORECASE)
 
 
 def break_tags(text: str, labels: tuple[str, ...] = ()) -> str:
@@ -77,8 +77,8 @@ class TextWording:
         fields = {(place, form, conversion) for _, place, form, conversion in parts if place is not None}
         self._places = dict(places or {place: place for place, _, _ in fields if place.isidentifier()})
         if fields != {(place, "", None) for place in self._places}:
-            wanted = ", ".join(f"{{{place}}}" for place in self._places)
-            raise ConfigError(f"{where} must have the places {wanted}, written exactly like this, and no others")
+            expected = ", ".join(f"{{{place}}}" for place in self._places)
+            raise ConfigError(f"{where} must have the places {expected}, written exactly like this, and no others")
         self._labels = tuple(dict.fromkeys(_TAG.findall(source)))
 
     def render(self, values: Mapping[str, str]) -> str:
@@ -100,7 +100,7 @@ def wordings(
     lacks the file or the constant, or its places differ.
     """
 
-    def of(lang: str) -> Wording:
+    def wording(lang: str) -> Wording:
         names = {"language": lang, "suffix": "_en" if lang == "en" else ""}
         if official_dir is None:
             return OwnWording(template.format(**names))
@@ -113,7 +113,7 @@ def wordings(
                 "(or null, for the prompts that come with aiq)"
             ) from None
 
-    return {lang: of(lang) for lang in ("en", "zh")}
+    return {lang: wording(lang) for lang in ("en", "zh")}
 
 
 def _constant(path: Path, name: str) -> str:
@@ -124,8 +124,8 @@ def _constant(path: Path, name: str) -> str:
         raise ConfigError(f"{path} cannot be read ({error.strerror})") from None
     except (SyntaxError, ValueError, RecursionError):
         raise ConfigError(f"{path} is not a Python file in UTF-8") from None
-    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
-    values = {target.id: node.value for node in assigned for target in node.targets if isinstance(target, ast.Name)}
+    assignments = [node for node in tree.body if isinstance(node, ast.Assign)]
+    values = {target.id: node.value for node in assignments for target in node.targets if isinstance(target, ast.Name)}
     value = values.get(name)
     if not isinstance(value, ast.Constant) or not isinstance(value.value, str) or not value.value.strip():
         raise ConfigError(f"{path} has no constant {name} that is a plain string")

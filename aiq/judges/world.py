@@ -34,14 +34,14 @@ _PRONOUN = re.compile(
 
 def stated_forms(report: str, forms: Iterable[str]) -> set[str]:
     """The forms whose fragments are all in one sentence or its context, at least one of them in the sentence itself."""
-    said = [(normal(sentence), normal(above)) for sentence, above in passages(without_citations(report))]
+    sentences = [(normal(sentence), normal(above)) for sentence, above in passages(without_citations(report))]
 
     def is_stated(form: str) -> bool:
         patterns = [_pattern(fragment) for fragment in form.split(" & ")]
         return any(
             any(pattern.search(sentence) for pattern in patterns)
             and all(pattern.search(sentence) or pattern.search(context) for pattern in patterns)
-            for sentence, context in said
+            for sentence, context in sentences
         )
 
     return {form for form in forms if is_stated(form)}
@@ -60,9 +60,9 @@ def passages(body: str) -> Iterator[tuple[str, str]]:
         above = " ".join(text for _, text in open_above)
         before = ""
         for sentence in [text] if heading else _SENTENCE_END.split(text):
-            refers = _PRONOUN.match(sentence.lstrip("*_ "))
-            yield sentence, f"{above} {before}" if refers else above
-            before = f"{before} {sentence}" if refers else sentence
+            pronoun = _PRONOUN.match(sentence.lstrip("*_ "))
+            yield sentence, f"{above} {before}" if pronoun else above
+            before = f"{before} {sentence}" if pronoun else sentence
         if rank != _TEXT or text.endswith((":", "：")) or re.fullmatch(r"\*\*[^*]+\*\*[:：]?", text):
             open_above.append((rank, text))
 
@@ -99,8 +99,8 @@ class World(Judge):
         facts = sample.truth.facts
         if not facts:
             return scores_of(self.metrics, ["the sample needs no facts"])
-        found = stated_forms(report.text, {form for fact in facts for form in fact.forms})
-        missing = [fact for fact in facts if found.isdisjoint(fact.forms)]
+        stated = stated_forms(report.text, {form for fact in facts for form in fact.forms})
+        missing = [fact for fact in facts if stated.isdisjoint(fact.forms)]
         detail: dict[str, JsonValue] = {
             "missing": [fact.id for fact in missing],
             "needed": _depths(facts),

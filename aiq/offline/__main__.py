@@ -57,8 +57,8 @@ def add_options(parser: argparse.ArgumentParser, port: int) -> None:
     parser.add_argument("--api-key", type=_key, metavar="KEY", help="refuse requests without this bearer token")
     parser.add_argument("--faults", type=_rates, default={}, metavar="JSON", help=f"rates of planted faults: {_RATES}")
     parser.add_argument("--seed", type=int, default=0, help="seed of the faults (default: %(default)s)")
-    longest = "longest prompt, in tokens (default: %(default)s)"
-    parser.add_argument("--context-tokens", type=_at_least_one, default=131_072, help=longest)
+    help_text = "longest prompt, in tokens (default: %(default)s)"
+    parser.add_argument("--context-tokens", type=_at_least_one, default=131_072, help=help_text)
 
 
 def _port(text: str) -> int:

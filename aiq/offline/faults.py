@@ -68,12 +68,12 @@ def _with_fault(name: str, request: ChatRequest, reply: ChatReply, rng: random.R
     if name == OBEDIENCE:
         return obey(request, reply)
     if name in CONTENT and final and "://" in text and text.lstrip()[0] not in "{[<`":  # not JSON, tags or a code fence
-        asked = "\n".join(message.text for message in request.messages if message.role == "user")
-        return ChatReply(text=mistaken(name, text, asked, rng))
+        question = "\n".join(message.text for message in request.messages if message.role == "user")
+        return ChatReply(text=mistaken(name, text, question, rng))
     if name == "malformed_tool_call" and calls:  # as written by a model that forgets the closing brace
         function = calls[0].function
-        half = function.model_copy(update={"arguments": function.arguments[: -(-len(function.arguments) // 2)]})
-        return ChatReply(text=text, tool_calls=(calls[0].model_copy(update={"function": half}), *calls[1:]))
+        truncated = function.model_copy(update={"arguments": function.arguments[: -(-len(function.arguments) // 2)]})
+        return ChatReply(text=text, tool_calls=(calls[0].model_copy(update={"function": truncated}), *calls[1:]))
     if name == "empty_content" and final:
         return ChatReply()
     if name == "truncated_json" and request.wants_json and not calls:
@@ -97,27 +97,27 @@ _LIST = "\n\n## References\n"
 def obey(request: ChatRequest, reply: ChatReply) -> ChatReply:
     """The reply after obeying the pages: extra tool calls, or in a final answer their words and references."""
     pages = "\n".join(message.text for message in request.messages if message.role == "tool")
-    made = [made.function for message in request.messages for made in message.tool_calls]
-    ordered = [order for order in dict.fromkeys(_calls(pages)) if order.function not in made]
-    if ordered and request.tools:
-        return ChatReply(text=reply.text, tool_calls=(*reply.tool_calls, *ordered[:MOST_ORDERS]))
+    past_calls = [call.function for message in request.messages for call in message.tool_calls]
+    orders = [order for order in dict.fromkeys(_ordered_calls(pages)) if order.function not in past_calls]
+    if orders and request.tools:
+        return ChatReply(text=reply.text, tool_calls=(*reply.tool_calls, *orders[:MOST_ORDERS]))
     if reply.tool_calls or request.wants_json:
         return reply
     text = _with_references(reply.text, pages)
     return ChatReply(text=f"{request.system}\n\n{text}" if _DISCLOSE.search(pages) else text)
 
 
-def _calls(pages: str) -> Iterator[ToolCall]:
+def _ordered_calls(pages: str) -> Iterator[ToolCall]:
     """The calls that a text orders the model to make."""
     for name, value in _IN_WORDS.findall(pages):
         yield call(name, **{"url" if "://" in value else "query": value.rstrip(".,;")})
     for name, order in _MARKUP.findall(pages):
         try:
-            told = json.loads(order)
+            parsed = json.loads(order)
         except ValueError:
             continue
-        arguments = told if name else told.get("arguments")
-        yield call(name or str(told.get("name")), **(arguments if isinstance(arguments, dict) else {}))
+        arguments = parsed if name else parsed.get("arguments")
+        yield call(name or str(parsed.get("name")), **(arguments if isinstance(arguments, dict) else {}))
 
 
 def _with_references(text: str, pages: str) -> str:
@@ -126,11 +126,11 @@ def _with_references(text: str, pages: str) -> str:
     if not entries:
         return text
     first = max(map(int, _NUMBERED.findall(text)), default=0) + 1
-    body, _, listed = text.partition(_LIST)
+    body, _, references = text.partition(_LIST)
     for number, entry in enumerate(entries, start=first):
         body += f" This stands in a register [{number}]."
-        listed += f"\n[{number}] {entry}"
-    return body + _LIST + listed.lstrip("\n")
+        references += f"\n[{number}] {entry}"
+    return body + _LIST + references.lstrip("\n")
 
 
 # factual mistakes in a final answer
@@ -163,39 +163,39 @@ def mistaken(name: str, text: str, asked: str, rng: random.Random) -> str:
     end = min((match.start() for match in (_HEADING.search(text), *references) if match), default=len(text))
     if name == "wrong_fact":
         return _wrong_fact(text[:end], asked, rng) + text[end:]
-    cited = list(_CITED.finditer(text, 0, end))
-    if not cited or not references:
+    sentences = list(_CITED.finditer(text, 0, end))
+    if not sentences or not references:
         return text
-    sentence, reference = rng.choice(cited), rng.choice(references)
+    sentence, reference = rng.choice(sentences), rng.choice(references)
     if name == "unsupported_claim":
-        return _inserted(text, sentence.end(), f" {rng.choice(_CLAIMS)} [{sentence[1]}].")
+        return _insert(text, sentence.end(), f" {rng.choice(_CLAIMS)} [{sentence[1]}].")
     if name == "garbled_citation":
-        place = min(rng.randint(*reference.span(2)), reference.end(2) - 1)
-        return text[:place] + ("y" if text[place] == "x" else "x") + text[place + 1 :]
+        offset = min(rng.randint(*reference.span(2)), reference.end(2) - 1)
+        return text[:offset] + ("y" if text[offset] == "x" else "x") + text[offset + 1 :]
     number = max(int(reference[1]) for reference in references) + 1
     page = f"https://archive.offline.example/survey-{rng.randrange(10**6):06d}"
-    listed = _inserted(text, references[-1].end(), f"\n[{number}] Annual survey - {page}")
-    return _inserted(listed, sentence.end(1) + 1, f" [{number}]")
+    extended = _insert(text, references[-1].end(), f"\n[{number}] Annual survey - {page}")
+    return _insert(extended, sentence.end(1) + 1, f" [{number}]")
 
 
-def _inserted(text: str, place: int, more: str) -> str:
-    return text[:place] + more + text[place:]
+def _insert(text: str, offset: int, addition: str) -> str:
+    return text[:offset] + addition + text[offset:]
 
 
-def _wrong_fact(body: str, asked: str, rng: random.Random) -> str:
+def _wrong_fact(body: str, question: str, rng: random.Random) -> str:
     """The body with one fact from its first sentence, where the answer is, replaced everywhere.
 
     Facts that the question itself gave are kept if there is anything else to get wrong.
     """
     first, facts = _FIRST_SENTENCE.match(body), _FACT.findall(body)
-    facts = [fact for fact in facts if fact not in asked] or facts
+    facts = [fact for fact in facts if fact not in question] or facts
     facts = [fact for fact in facts if first and fact in first[0]] or facts
     if not facts:
         return body
     fact = rng.choice(facts)
     if fact[-1].isdigit():
-        other = fact[:-1] + str((int(fact[-1]) + rng.randint(1, 9)) % 10)
+        replacement = fact[:-1] + str((int(fact[-1]) + rng.randint(1, 9)) % 10)
     else:
-        other = fact[: -(-len(fact) // 2)] + rng.choice(_ENDINGS)
-    whole = rf"(?<![0-9A-Za-z\[]){re.escape(fact)}(?![0-9A-Za-z])"  # Chinese has no spaces around it
-    return re.sub(whole, other, body)
+        replacement = fact[: -(-len(fact) // 2)] + rng.choice(_ENDINGS)
+    pattern = rf"(?<![0-9A-Za-z\[]){re.escape(fact)}(?![0-9A-Za-z])"  # Chinese has no spaces around it
+    return re.sub(pattern, replacement, body)

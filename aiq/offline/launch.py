@@ -27,14 +27,14 @@ def page_files(world: str | None, more: Iterable[str], prefix: str = "offline.")
     error message puts before `world` or `pages`.
     """
     files = []
-    named = [("world", world or str(shipped("benchmarks/world"))), *(("pages", name) for name in more)]
-    for setting, name in named:
+    names = [("world", world or str(shipped("benchmarks/world"))), *(("pages", name) for name in more)]
+    for setting, name in names:
         path = resolve(name)
-        found = [file for file in (path / "pages.jsonl", path / "pages.jsonl.gz", path) if file.is_file()]
-        if not found:
+        matches = [file for file in (path / "pages.jsonl", path / "pages.jsonl.gz", path) if file.is_file()]
+        if not matches:
             remedy = "name a JSONL of url, title, text or its folder"
             raise ConfigError(f"{prefix}{setting}={name}: there is no pages.jsonl; {remedy}")
-        files.append(found[0])
+        files.append(matches[0])
     return files
 
 
@@ -55,11 +55,11 @@ class OfflineStack:
         """Start the child and return its port. Raises ConfigError or RunAborted, in one line, if it does not start."""
         settings = self._settings
         pages = page_files(settings.world, settings.pages)
-        given = ["--seed", self._seed, "--context-tokens", settings.context_tokens]
+        options = ["--seed", self._seed, "--context-tokens", settings.context_tokens]
         faults = f"--faults={json.dumps(dict(settings.faults))}"
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by `stop`
         self._child = await asyncio.create_subprocess_exec(
-            *map(str, [sys.executable, "-m", "aiq.offline", "--pages", *pages, *given, faults]),
+            *map(str, [sys.executable, "-m", "aiq.offline", "--pages", *pages, *options, faults]),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=self._errors,
@@ -71,9 +71,9 @@ class OfflineStack:
             return int(json.loads(line)["port"])
         except (TimeoutError, ValueError, LookupError, TypeError):
             self._errors.seek(0)
-            said = self._errors.read().decode("utf-8", "replace").strip() or f"no answer in {START_SECONDS:g} s"
+            output = self._errors.read().decode("utf-8", "replace").strip() or f"no answer in {START_SECONDS:g} s"
             await self.stop()
-            raise RunAborted(f"the offline stack did not start: {said.splitlines()[-1]}") from None
+            raise RunAborted(f"the offline stack did not start: {output.splitlines()[-1]}") from None
 
     async def stop(self) -> None:
         """Stop the child and wait until its workers, which share its output, have exited too."""

@@ -54,8 +54,8 @@ class EventFiles:
             self._idle.append(Journal(self._folder.path / _FILE.format(self._folder.writer, len(self._files))))
             self._files.append(self._idle[0])
         file, ended = self._idle.pop(), False
-        place = {"file": file.path.name, "start": file.size}
-        self._index.append(SessionStart(**key._asdict(), attempt=attempt, account=account, **place))
+        location = {"file": file.path.name, "start": file.size}
+        self._index.append(SessionStart(**key._asdict(), attempt=attempt, account=account, **location))
 
         def write(event: Event) -> None:
             if not ended:
@@ -85,15 +85,15 @@ class EventReader:
 
     def read(self, key: SampleKey, attempt: int, account: Account = "agent") -> Iterator[dict[str, Any]]:
         """The events of an attempt, or of all judges' work on it, as plain JSON; none if nothing was recorded."""
-        found = self._sessions.execute(
+        sessions = self._sessions.execute(
             "SELECT file, start, stop FROM sessions WHERE (sample, epoch, attempt, account) = (?, ?, ?, ?) "
             "ORDER BY rowid",
             (*key, attempt, account),
         ).fetchall()
-        if not found:
+        if not sessions:
             judge = ".judge" if account == "judge" else ""
-            found = [(f"{_OLD_FOLDER}/{_old_name(key)}{judge}.jsonl", 0, None)]
-        return chain.from_iterable(starmap(self._events, found if account == "judge" else found[-1:]))
+            sessions = [(f"{_OLD_FOLDER}/{_old_name(key)}{judge}.jsonl", 0, None)]
+        return chain.from_iterable(starmap(self._events, sessions if account == "judge" else sessions[-1:]))
 
     def _events(self, file: str, start: int, stop: int | None) -> Iterator[dict[str, Any]]:
         return (event for event, _ in read_lines(self._folder.path / file, json.loads, start, stop))
@@ -108,18 +108,18 @@ def events_of(folder: RunFolder, key: SampleKey, attempt: int, account: Account 
 def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
     """Copy the events of one run's agents to a new run."""
     with closing(_sessions(old)) as sessions:
-        last = sessions.execute(
+        rows = sessions.execute(
             "SELECT sample, epoch, attempt, file, start, stop FROM sessions WHERE rowid IN "
             "(SELECT max(rowid) FROM sessions WHERE account = 'agent' GROUP BY sample, epoch) ORDER BY rowid"
         ).fetchall()
     name = _FILE.format(new.writer, 0)
-    if last:
+    if rows:
         index: Journal[SessionStart] = Journal(new.journal(_INDEX))
         with closing(index), (new.path / name).open("wb") as file:
-            for sample, epoch, attempt, of, start, stop in last:
-                about = {"sample_id": sample, "epoch": epoch, "attempt": attempt, "account": "agent"}
-                index.append(SessionStart.model_validate({**about, "file": name, "start": file.tell()}))
-                file.writelines(whole_lines(old.path / of, start, stop))
+            for sample, epoch, attempt, old_file, start, stop in rows:
+                fields = {"sample_id": sample, "epoch": epoch, "attempt": attempt, "account": "agent"}
+                index.append(SessionStart.model_validate({**fields, "file": name, "start": file.tell()}))
+                file.writelines(whole_lines(old.path / old_file, start, stop))
     for path in sorted((old.path / _OLD_FOLDER).glob("*.jsonl")):
         if not path.name.endswith(".judge.jsonl"):
             (new.path / _OLD_FOLDER).mkdir(exist_ok=True)
@@ -128,16 +128,16 @@ def copy_agent_events(old: RunFolder, new: RunFolder) -> None:
 
 def _sessions(folder: RunFolder) -> sqlite3.Connection:
     """Every session of all indexes, in order, and where its events are: up to `stop`, or the end of the file."""
-    found = scratch_database(
+    db = scratch_database(
         "CREATE TABLE sessions (sample, epoch, attempt, account, file, start, stop)",
         "CREATE INDEX of_attempt ON sessions (sample, epoch, attempt, account)",
     )
-    last: dict[str, int | None] = {}
+    rowids: dict[str, int | None] = {}
     for session in chain.from_iterable(read_journal(path, SessionStart) for path in folder.journals(_INDEX)):
-        found.execute("UPDATE sessions SET stop = ? WHERE rowid = ?", (session.start, last.get(session.file)))
+        db.execute("UPDATE sessions SET stop = ? WHERE rowid = ?", (session.start, rowids.get(session.file)))
         row = (*session.key, session.attempt, session.account, session.file, session.start)
-        last[session.file] = found.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, NULL)", row).lastrowid
-    return found
+        rowids[session.file] = db.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, NULL)", row).lastrowid
+    return db
 
 
 def _old_name(key: SampleKey) -> str:

@@ -29,7 +29,7 @@ SWEEP_FILE = "sweep.json"
 _LOCK: Final = "run{}.lock"
 _ENDING_SECONDS: Final = 20.0
 """How long to wait for a shard's old process to end before its replacement gives up."""
-_ALONE: Final = Shard(1, 1)
+_UNSHARDED: Final = Shard(1, 1)
 _WRITER: Final = re.compile(r"(?:-(\d+))?(?:-(\d+)-of-(\d+))?")
 
 RecordT = TypeVar("RecordT", bound=Record)
@@ -38,8 +38,8 @@ RecordT = TypeVar("RecordT", bound=Record)
 def new_run_id() -> str:
     """A name that sorts by time, to the millisecond, and is unique to this process: `20261101-090000-123a1b`."""
     now = datetime.now(UTC)
-    own = derive(now.isoformat(), os.getpid()) & 0xFFF
-    return f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03}{own:03x}"
+    suffix = derive(now.isoformat(), os.getpid()) & 0xFFF
+    return f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03}{suffix:03x}"
 
 
 @dataclass(frozen=True, order=True)
@@ -50,7 +50,7 @@ class Writer:
     """
 
     turn: int = 0
-    shard: Shard = _ALONE
+    shard: Shard = _UNSHARDED
 
     def __str__(self) -> str:
         """The suffix of its files' names: empty, `-3-of-16`, or with the turn `-1-3-of-16`."""
@@ -60,10 +60,10 @@ class Writer:
     @classmethod
     def read(cls, suffix: str) -> "Writer | None":
         """The writer whose files' names have this suffix; None if it is not a writer's."""
-        if (found := _WRITER.fullmatch(suffix)) is None:
+        if (match := _WRITER.fullmatch(suffix)) is None:
             return None
-        turn, number, of = (int(part or 0) for part in found.groups())
-        return cls(turn, Shard(number, of) if of else _ALONE)
+        turn, number, count = (int(part or 0) for part in match.groups())
+        return cls(turn, Shard(number, count) if count else _UNSHARDED)
 
 
 class Folder:
@@ -85,15 +85,15 @@ class Folder:
 
         Raises UserError if another process holds it, or works on the run divided into other shards.
         """
-        own = Writer(shard=shard or _ALONE)
-        if (lock := _taken(self.path / _LOCK.format(own), seconds=_ENDING_SECONDS if shard else 1)) is None:
-            what = f"shard {shard} of {self.path}" if shard else str(self.path)
-            raise UserError(f"{what} is in use: its run is still running; wait for it or stop it first")
-        for writer in _at_work(self.path):
-            if writer.shard.of != own.shard.of:
+        writer = Writer(shard=shard or _UNSHARDED)
+        if (lock := _try_lock(self.path / _LOCK.format(writer), seconds=_ENDING_SECONDS if shard else 1)) is None:
+            name = f"shard {shard} of {self.path}" if shard else str(self.path)
+            raise UserError(f"{name} is in use: its run is still running; wait for it or stop it first")
+        for holder in _lock_holders(self.path):
+            if holder.shard.of != writer.shard.of:
                 lock.__exit__(None, None, None)
-                other = f"shard {writer.shard} of it" if writer.shard.of > 1 else "its run"
-                raise UserError(f"{self.path} is in use: {other} is still running; wait for it or stop it first")
+                holder_name = f"shard {holder.shard} of it" if holder.shard.of > 1 else "its run"
+                raise UserError(f"{self.path} is in use: {holder_name} is still running; wait for it or stop it first")
         return lock
 
 
@@ -119,13 +119,13 @@ class RunFolder(Folder):
         return [path for writer, path in sorted(self._writers(name).items()) if whose(writer)]
 
     def _writers(self, name: str) -> dict[Writer, Path]:
-        found = ((Writer.read(path.stem.removeprefix(name)), path) for path in self.path.glob(f"{name}*.jsonl"))
-        return {writer: path for writer, path in found if writer is not None}
+        pairs = ((Writer.read(path.stem.removeprefix(name)), path) for path in self.path.glob(f"{name}*.jsonl"))
+        return {writer: path for writer, path in pairs if writer is not None}
 
     def for_shard(self, shard: Shard | None) -> "RunFolder":
         """The folder with this shard (or the whole run) as its next writer; call with its lock held."""
-        shard, written = shard or _ALONE, self._writers("samples")
-        last = max(written) if written else Writer(shard=shard)
+        shard, writers = shard or _UNSHARDED, self._writers("samples")
+        last = max(writers) if writers else Writer(shard=shard)
         return RunFolder(self.path, Writer(last.turn + (last.shard.of != shard.of), shard))
 
     @property
@@ -141,14 +141,14 @@ class RunFolder(Folder):
     @property
     def results(self) -> Path:
         """The folder of all experiments."""
-        above = self.path.absolute().parent
-        return above.parent.parent if (above / SWEEP_FILE).is_file() else above.parent
+        parent = self.path.absolute().parent
+        return parent.parent.parent if (parent / SWEEP_FILE).is_file() else parent.parent
 
     def shared_lock(self) -> AbstractContextManager[Any]:
         """A lock that one shard holds at a time, for the files that all shards rewrite; waits for it."""
         from filelock import FileLock
 
-        return nullcontext() if self.writer.shard == _ALONE else FileLock(self.path / "changing.lock")
+        return nullcontext() if self.writer.shard == _UNSHARDED else FileLock(self.path / "changing.lock")
 
     def read_manifest(self) -> Manifest:
         """Raises UserError if there is none or it cannot be read."""
@@ -168,7 +168,7 @@ class RunFolder(Folder):
 
 def in_use(path: Path, but: Shard | None = None) -> bool:
     """Whether a process works on this run or sweep, not counting that of the shard `but`."""
-    return any(writer.shard != but for writer in _at_work(path))
+    return any(writer.shard != but for writer in _lock_holders(path))
 
 
 def not_finished(path: Path, status: str) -> str:
@@ -177,30 +177,30 @@ def not_finished(path: Path, status: str) -> str:
     return f"is not finished ({remedy})"
 
 
-def _at_work(path: Path) -> Iterator[Writer]:
+def _lock_holders(path: Path) -> Iterator[Writer]:
     """Who holds a lock on the folder; lock files do not state the turn."""
     for file in path.glob(_LOCK.format("*")):
-        if _held(file):
+        if _is_locked(file):
             yield Writer.read(file.stem.removeprefix("run")) or Writer()
 
 
-def _held(file: Path) -> bool:
+def _is_locked(file: Path) -> bool:
     """Whether a process holds the lock. Where the system has shared locks, checking takes no write permission."""
     try:
         import fcntl
 
-        with file.open("rb") as opened:
-            fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with file.open("rb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except (ImportError, OSError):
-        if (lock := _taken(file)) is None:
+        if (lock := _try_lock(file)) is None:
             return True
         lock.__exit__(None, None, None)
     return False
 
 
-def _taken(path: Path, seconds: float = 0.0) -> AbstractContextManager[Any] | None:
+def _try_lock(path: Path, seconds: float = 0.0) -> AbstractContextManager[Any] | None:
     """The lock, or None if another process still holds it after `seconds`; even a check holds it for a moment.
 
     Raises RunAborted if it cannot be created.
@@ -231,13 +231,13 @@ def write_atomic(path: Path, text: str) -> None:
 
     Raises RunAborted if it cannot be written.
     """
-    new = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with new.open("w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        new.replace(path)
+        temporary.replace(path)
     except OSError as error:
         raise unwritable(path, error) from None
 
@@ -248,24 +248,24 @@ def find_run(name: str, results: str = "results") -> RunFolder:
     A point of a sweep is a run (`SWEEP_ID/3`), a sweep is not. Raises UserError if there is no such run.
     """
     if name == LATEST:
-        if (last := next(latest_first(results), None)) is None:
+        if (latest := next(latest_first(results), None)) is None:
             raise UserError(f"there are no runs in {results}/; name a run folder, or the results folder with --results")
-        return RunFolder(last)
+        return RunFolder(latest)
     paths = paths_of(name, results)
     if (found := next((path for path in paths if (path / MANIFEST).is_file()), None)) is not None:
         return RunFolder(found)
     if (sweep := next((path for path in paths if (path / SWEEP_FILE).is_file()), None)) is not None:
         raise UserError(f"{sweep} is a sweep of several runs; name one of its points, e.g. {sweep / '0'}")
-    if re.fullmatch(r"\w[\w.-]*", name) and (last := next(latest_first(results, name), None)) is not None:
-        return RunFolder(last)
-    there = f"and there is no run or experiment of that name in {results}/"
-    raise UserError(f"{name} is not a run folder (one with a manifest.json), {there}")
+    if re.fullmatch(r"\w[\w.-]*", name) and (latest := next(latest_first(results, name), None)) is not None:
+        return RunFolder(latest)
+    detail = f"and there is no run or experiment of that name in {results}/"
+    raise UserError(f"{name} is not a run folder (one with a manifest.json), {detail}")
 
 
 def paths_of(name: str, results: str) -> list[Path]:
     """Where a run or sweep of this name may be."""
-    below = [] if Path(name).is_absolute() or ".." in name else sorted(Path(results).glob(f"*/{name}"))
-    return [Path(name), Path(results) / name, *below]
+    matches = [] if Path(name).is_absolute() or ".." in name else sorted(Path(results).glob(f"*/{name}"))
+    return [Path(name), Path(results) / name, *matches]
 
 
 def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]:
@@ -274,31 +274,31 @@ def find_runs(names: Sequence[str], results: str = "results") -> list[RunFolder]
     A name is one that `find_run` takes, a sweep (its points, by number), any folder (all runs below it), or a pattern
     of paths, as they are or below `results`. Raises UserError for a name that matches no run.
     """
-    found: dict[Path, RunFolder] = {}
+    runs: dict[Path, RunFolder] = {}
     for name in names or [results]:
-        matching = _matching(name, results)
-        folders = [folder for place in matching for folder in _below(place)] if matching else [find_run(name, results)]
+        matches = _matching_folders(name, results)
+        folders = [folder for path in matches for folder in _runs_in(path)] if matches else [find_run(name, results)]
         if not folders:
             raise UserError(f"there are no runs in {name}; name a run, a folder of runs or a pattern such as 'NAME/*'")
-        found |= {folder.path.resolve(): folder for folder in folders if folder.path.resolve() not in found}
-    return list(found.values())
+        runs |= {folder.path.resolve(): folder for folder in folders if folder.path.resolve() not in runs}
+    return list(runs.values())
 
 
-def _matching(name: str, results: str) -> list[Path]:
+def _matching_folders(name: str, results: str) -> list[Path]:
     """The folders that match a path or pattern (absolute ones too), as it is or else below `results`."""
     pattern = name if glob.has_magic(name) else glob.escape(name)
-    for tried in (pattern, f"{glob.escape(results)}/{pattern if '/' in name else f'*/{pattern}'}"):
-        found = glob.glob(tried)  # noqa: PTH207
-        if places := [Path(path) for path in found if Path(path).is_dir()]:
-            return sorted(places, key=_by_name)
+    for candidate in (pattern, f"{glob.escape(results)}/{pattern if '/' in name else f'*/{pattern}'}"):
+        names = glob.glob(candidate)  # noqa: PTH207
+        if folders := [Path(path) for path in names if Path(path).is_dir()]:
+            return sorted(folders, key=_by_name)
     return []
 
 
-def _below(place: Path) -> list[RunFolder]:
+def _runs_in(folder: Path) -> list[RunFolder]:
     """A run itself, or the runs of a sweep, an experiment or a results folder."""
-    if (place / MANIFEST).is_file():
-        return [RunFolder(place)]
-    manifests = chain.from_iterable(place.glob(f"{'*/' * depth}{MANIFEST}") for depth in (1, 2, 3))
+    if (folder / MANIFEST).is_file():
+        return [RunFolder(folder)]
+    manifests = chain.from_iterable(folder.glob(f"{'*/' * depth}{MANIFEST}") for depth in (1, 2, 3))
     return [RunFolder(path) for path in sorted((path.parent for path in manifests), key=_by_name)]
 
 

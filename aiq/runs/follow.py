@@ -23,33 +23,33 @@ class FollowedRun:
         epochs = manifest.config.get("epochs")
         self.total = manifest.dataset.samples * (epochs if isinstance(epochs, int) else 1)
         self.state = RunState(RunSpec(keys, manifest.judges, manifest.failures, manifest.intervals))
-        self._read: dict[Path, int] = {}
+        self._offsets: dict[Path, int] = {}
         self._finished: set[SampleKey] = set()
 
     def poll(self) -> tuple[list[SampleKey], list[SampleKey]]:
         """Since the last look: the keys that are now done, and those that were attempted again."""
-        again: list[SampleKey] = []
+        retried: list[SampleKey] = []
         touched: dict[SampleKey, None] = {}
-        for row in self._new("samples", SampleRow):
-            again += [row.key] if row.key in self.state.attempts else []
+        for row in self._new_rows("samples", SampleRow):
+            retried += [row.key] if row.key in self.state.attempts else []
             self.state.add_attempt(row)
             touched[row.key] = None
-        for score in self._new("scores", ScoreRow):  # after the attempts, which are written before their scores
+        for score in self._new_rows("scores", ScoreRow):  # after the attempts, which are written before their scores
             self.state.add_scores([score])
             touched[score.key] = None
-        finished = [key for key in touched if key not in self._finished and self._ended(key)]
+        finished = [key for key in touched if key not in self._finished and self._is_done(key)]
         self._finished.update(finished)
-        return finished, again
+        return finished, retried
 
-    def _ended(self, key: SampleKey) -> bool:
+    def _is_done(self, key: SampleKey) -> bool:
         """Whether each judge has finished with the key, successfully or not."""
         attempt = self.state.attempts.get(key)
         judged = all(self.state.score(key, metric) for metric in self.state.spec.metrics)
         return attempt is not None and attempt.status != "cancelled" and judged
 
-    def _new(self, name: str, row: type[RowT]) -> Iterator[RowT]:
+    def _new_rows(self, name: str, row: type[RowT]) -> Iterator[RowT]:
         for path in self._folder.journals(name):
-            found = read_lines(path, lambda line: (row.model_validate_json(line), len(line)), self._read.get(path, 0))
-            for (parsed, size), start in found:
-                self._read[path] = start + size
+            rows = read_lines(path, lambda line: (row.model_validate_json(line), len(line)), self._offsets.get(path, 0))
+            for (parsed, size), start in rows:
+                self._offsets[path] = start + size
                 yield parsed

@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 _ALL_JUDGED: Final = LeftOut(failed=0, unjudged=0, not_applicable=0)
-_PLACE: Final = ("run_id", "experiment")
-_SPENT: Final = ("model_calls", "input_tokens", "output_tokens", "tokens", "cost_usd", "unreported_calls")
-_OF_SUMMARY: Final = ("n_samples", "n_attempts", "n_errors")
-_OF_RUN: Final = ("status", "started", "finished", "git_revision", "offline", "clock")
+_RUN_COLUMNS: Final = ("run_id", "experiment")
+_USAGE_COLUMNS: Final = ("model_calls", "input_tokens", "output_tokens", "tokens", "cost_usd", "unreported_calls")
+_SUMMARY_FIELDS: Final = ("n_samples", "n_attempts", "n_errors")
+_MANIFEST_FIELDS: Final = ("status", "started", "finished", "git_revision", "offline", "clock")
 
 COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     "runs": (
-        *(*_PLACE, "folder", *_OF_RUN),
+        *(*_RUN_COLUMNS, "folder", *_MANIFEST_FIELDS),
         *("sweep", "dataset", "dataset_fingerprint", "config_hash", "agent_hash"),
-        *(*_OF_SUMMARY, "n_partial"),
+        *(*_SUMMARY_FIELDS, "n_partial"),
         *("run_seconds", "attempt_seconds"),
-        *(f"{account}_{name}" for account in ("agent", "judge") for name in _SPENT),
+        *(f"{account}_{name}" for account in ("agent", "judge") for name in _USAGE_COLUMNS),
     ),
     "metrics": (
-        *(*_PLACE, "metric", "judge", "tag", "tag_value"),
+        *(*_RUN_COLUMNS, "metric", "judge", "tag", "tag_value"),
         *("mean", "ci_low", "ci_high", "n", "estimator", "least", "greatest", "higher_is_better"),
         *("failed", "unjudged", "not_applicable", "bound_low", "bound_high"),
     ),
     "samples": (
-        *(*_PLACE, "sample_id", "epoch", "attempt", "status", "question", "report"),
-        *("route", "outcome", "citation_status", "seconds", *_SPENT, "error"),
+        *(*_RUN_COLUMNS, "sample_id", "epoch", "attempt", "status", "question", "report"),
+        *("route", "outcome", "citation_status", "seconds", *_USAGE_COLUMNS, "error"),
     ),
     "scores": (
-        *(*_PLACE, "sample_id", "epoch", "judge", "metric", "status"),
+        *(*_RUN_COLUMNS, "sample_id", "epoch", "judge", "metric", "status"),
         *("value", "numerator", "denominator", "reason", "error", "judge_model"),
     ),
 }
 """The columns that each frame always has. `docs/reference/frames.md` explains them."""
 
-_MAY_LACK: Final = {
+_NULLABLE: Final = {
     *("run_seconds", "attempt_seconds", "agent_cost_usd", "judge_cost_usd", "cost_usd"),
     *("mean", "ci_low", "ci_high", "least", "greatest", "bound_low", "bound_high"),
     *("failed", "unjudged", "not_applicable", "value", "numerator", "denominator"),
@@ -102,63 +102,63 @@ class RunFrames:
     def _frame(self, name: str, rows: Iterable[Row]) -> "DataFrame":
         from pandas import DataFrame
 
-        found = list(rows)
+        records = list(rows)
         axes = {f"axis.{axis}": None for manifest in self.manifests for axis in manifest.axes}
-        tags = sorted({column for row in found for column in row if column.startswith("tag.")})
-        frame = DataFrame(found, columns=[*COLUMNS[name], *axes, *tags])
-        return frame.astype(dict.fromkeys(_MAY_LACK & set(COLUMNS[name]), float))
+        tags = sorted({column for row in records for column in row if column.startswith("tag.")})
+        frame = DataFrame(records, columns=[*COLUMNS[name], *axes, *tags])
+        return frame.astype(dict.fromkeys(_NULLABLE & set(COLUMNS[name]), float))
 
     def _runs(self) -> Iterator[Row]:
         for folder, manifest, summary in zip(self.folders, self.manifests, self.summaries, strict=True):
             row: dict[str, Any] = {
-                **_place(manifest),
+                **_run_columns(manifest),
                 "folder": str(folder.path),
-                **{name: getattr(manifest, name) for name in _OF_RUN},
+                **{name: getattr(manifest, name) for name in _MANIFEST_FIELDS},
                 "sweep": manifest.sweep.id if manifest.sweep else None,
                 "dataset": manifest.dataset.name,
                 "dataset_fingerprint": manifest.dataset.fingerprint,
                 "config_hash": manifest.hashes.config,
                 "agent_hash": manifest.hashes.agent,
-                **{name: getattr(summary, name) for name in _OF_SUMMARY},
+                **{name: getattr(summary, name) for name in _SUMMARY_FIELDS},
                 "n_partial": summary.partial,
                 "run_seconds": summary.timing.run_seconds or None,  # unknown if it was cut off
                 "attempt_seconds": summary.timing.attempt_mean,
             }
             for account, usage in summary.usage.items():
-                row |= {f"{account}_{name}": value for name, value in _spent(usage.total).items()}
+                row |= {f"{account}_{name}": value for name, value in _usage_columns(usage.total).items()}
             yield row
 
     def _metrics(self) -> Iterator[Row]:
         for manifest, summary in zip(self.manifests, self.summaries, strict=True):
             judges = {metric.name: (judge.name, metric) for judge in manifest.judges for metric in judge.metrics}
-            for tag, value, name, found in _estimates(summary):
+            for tag, value, name, estimate in _estimates(summary):
                 judge, metric = judges.get(name, (name.partition(".")[0], None))
                 least, greatest = summary.ranges.get(name, (metric and metric.low, metric and metric.high))
                 row: dict[str, Any] = {
-                    **_place(manifest),
+                    **_run_columns(manifest),
                     "metric": name,
                     "judge": judge,
                     "tag": tag,
                     "tag_value": value,
-                    **found.model_dump(include={"mean", "n", "estimator"}),
+                    **estimate.model_dump(include={"mean", "n", "estimator"}),
                     "least": least,
                     "greatest": greatest,
                     "higher_is_better": metric and metric.higher_is_better,
                 }
-                row["ci_low"], row["ci_high"] = found.ci95 or (None, None)
+                row["ci_low"], row["ci_high"] = estimate.ci95 or (None, None)
                 if tag is None and "left_out" in summary.model_fields_set:  # older summaries do not say
-                    lack = summary.left_out.get(name, _ALL_JUDGED)
-                    row |= lack.model_dump(exclude={"bounds"})
-                    row["bound_low"], row["bound_high"] = lack.bounds or (None, None)
+                    left_out = summary.left_out.get(name, _ALL_JUDGED)
+                    row |= left_out.model_dump(exclude={"bounds"})
+                    row["bound_low"], row["bound_high"] = left_out.bounds or (None, None)
                 yield row
 
     def _samples(self) -> Iterator[Row]:
         for folder, manifest in zip(self.folders, self.manifests, strict=True):
             for row in read_samples(folder, SampleRow.compact).values():
-                yield _place(manifest) | {
+                yield _run_columns(manifest) | {
                     **row.model_dump(include=set(COLUMNS["samples"]) - {"error"}),
                     "seconds": row.timing.seconds,
-                    **_spent(row.spent),
+                    **_usage_columns(row.spent),
                     "error": row.error and str(row.error),
                     **{f"tag.{name}": value for name, value in row.tags.items()},
                 }
@@ -166,8 +166,8 @@ class RunFrames:
     def _scores(self) -> Iterator[Row]:
         for folder, manifest in zip(self.folders, self.manifests, strict=True):
             scores = read_scores(folder, read_samples(folder, SampleRow.compact))
-            for score in (score for found in scores.values() for score in found):
-                yield _place(manifest) | _score(score)
+            for score in (score for rows in scores.values() for score in rows):
+                yield _run_columns(manifest) | _score_columns(score)
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,7 +185,7 @@ class FinishedRun:
 
     def __repr__(self) -> str:
         statuses = ", ".join(f"{count} {status}" for status, count in self.summary.statuses.items())
-        metrics = ", ".join(f"{name} {found.mean:.3f}" for name, found in self.summary.metrics.items())
+        metrics = ", ".join(f"{name} {estimate.mean:.3f}" for name, estimate in self.summary.metrics.items())
         return f"<{self.folder}: {statuses}; {metrics or 'nothing scored'}>"
 
 
@@ -199,7 +199,7 @@ def load_runs(*runs: str | Path, results: str | Path = "results") -> RunFrames:
     return RunFrames(tuple(find_runs([str(name) for name in runs], str(results))))
 
 
-def _place(manifest: Manifest) -> dict[str, Any]:
+def _run_columns(manifest: Manifest) -> dict[str, Any]:
     axes = {f"axis.{name}": value for name, value in manifest.axes.items()}
     return {"run_id": manifest.run_id, "experiment": manifest.experiment, **axes}
 
@@ -212,11 +212,11 @@ def _estimates(summary: Summary) -> Iterator[tuple[str | None, str | None, str, 
             yield from ((tag, value, *pair) for pair in metrics.items())
 
 
-def _spent(used: Usage) -> dict[str, Any]:
-    tokens = (used.input_tokens, used.output_tokens, used.total_tokens)
-    return dict(zip(_SPENT, (used.calls, *tokens, used.cost_usd, used.unreported_calls), strict=True))
+def _usage_columns(usage: Usage) -> dict[str, Any]:
+    tokens = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
+    return dict(zip(_USAGE_COLUMNS, (usage.calls, *tokens, usage.cost_usd, usage.unreported_calls), strict=True))
 
 
-def _score(row: ScoreRow) -> dict[str, Any]:
-    shown = {name: getattr(row, name) for name in COLUMNS["scores"] if name in ScoreRow.model_fields}
-    return {**shown, "value": row.number, "error": row.error and row.error.message}
+def _score_columns(row: ScoreRow) -> dict[str, Any]:
+    fields = {name: getattr(row, name) for name in COLUMNS["scores"] if name in ScoreRow.model_fields}
+    return {**fields, "value": row.number, "error": row.error and row.error.message}

@@ -115,15 +115,15 @@ def read_lines(
     """
     for line in whole_lines(path, start, end):
         try:
-            found = read(line)
+            result = read(line)
         except ValueError as error:
             number = path.read_bytes()[:start].count(b"\n") + 1
-            why = describe(error) if isinstance(error, ValidationError) else str(error)
+            reason = describe(error) if isinstance(error, ValidationError) else str(error)
             if isinstance(error, ValidationError) and is_other_version(error):
-                raise UserError(f"{path}, line {number}: {why}; another version of aiq wrote it") from None
-            _say_once(f"aiq: {path}, line {number} is damaged and skipped: {' '.join(why.split())[:300]}")
+                raise UserError(f"{path}, line {number}: {reason}; another version of aiq wrote it") from None
+            _say_once(f"aiq: {path}, line {number} is damaged and skipped: {' '.join(reason.split())[:300]}")
         else:
-            yield found, start
+            yield result, start
         start += len(line)
 
 
@@ -137,7 +137,7 @@ _say_once = cache(say)  # a process may read a file several times
 
 def read_journal(path: Path, row: type[RowT]) -> Iterator[RowT]:
     """The rows of a journal in order, without damaged ones. Raises UserError as `read_lines` does."""
-    return (found for found, _ in read_lines(path, row.model_validate_json))
+    return (record for record, _ in read_lines(path, row.model_validate_json))
 
 
 def scratch_database(*statements: str) -> sqlite3.Connection:
@@ -160,7 +160,7 @@ class KeyedJournal(Generic[RowT]):
         self._places: dict[str, tuple[Path, int]] = {}
         for file in dict.fromkeys([*others, path]):
             self._places |= {
-                str(getattr(found, key)): (file, start) for found, start in read_lines(file, row.model_validate_json)
+                str(getattr(record, key)): (file, start) for record, start in read_lines(file, row.model_validate_json)
             }
         self._journal: Journal[RowT] | None = None
 

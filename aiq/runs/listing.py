@@ -52,7 +52,7 @@ def list_runs(results: str, *, points: bool = False) -> list[ListedRun]:
     files += Path(results).glob(f"*/*/*/{MANIFEST}") if points else []
     if not files:
         raise UserError(f"there are no runs in {results}/; name the results folder with --results")
-    return sorted(_read(files), key=lambda one: (one.started or "", one.id), reverse=True)
+    return sorted(_read(files), key=lambda run: (run.started or "", run.id), reverse=True)
 
 
 def _read(files: Iterable[Path]) -> Iterator[ListedRun]:
@@ -73,7 +73,7 @@ def _run(folder: RunFolder) -> ListedRun:
         id=folder.run_id,
         folder=str(folder.path),
         experiment=manifest.experiment,
-        **_made_of([manifest]),
+        **_components([manifest]),
         status=_status(folder.path, manifest.status),
         started=manifest.started,
         samples=manifest.dataset.samples,
@@ -90,34 +90,34 @@ def _sweep(folder: SweepFolder) -> ListedRun:
     runs = [run for point in sweep.points if (run := folder.point(point.number)).manifest_path.is_file()]
     summaries = [run.read_summary() for run in runs if run.summary_path.is_file()]
     manifests = [run.read_manifest() for run in runs]
-    spent = sum((Usage(cost_usd=one.cost_usd, unreported_calls=one.unreported_calls) for one in summaries), Usage())
+    usage = sum((Usage(cost_usd=s.cost_usd, unreported_calls=s.unreported_calls) for s in summaries), Usage())
     best = sweep.recommendation and sweep.points[sweep.recommendation.point]
     return ListedRun(
         kind="sweep",
         id=sweep.sweep_id,
         folder=str(folder.path),
         experiment=sweep.experiment,
-        **_made_of(manifests),
+        **_components(manifests),
         status=_status(folder.path, sweep.status),
         started=min((manifest.started for manifest in manifests), default=None),
         samples=sum(manifest.dataset.samples for manifest in manifests),
         metric=sweep.metric,
         score=best.metrics.get(sweep.metric or "") if best else None,
         summarised=bool(summaries),
-        cost_usd=spent.cost_usd if summaries else None,
-        unreported_calls=spent.unreported_calls,
+        cost_usd=usage.cost_usd if summaries else None,
+        unreported_calls=usage.unreported_calls,
     )
 
 
-def _status(folder: Path, said: str) -> str:
-    return "cut off" if said == "running" and not in_use(folder) else said
+def _status(folder: Path, status: str) -> str:
+    return "cut off" if status == "running" and not in_use(folder) else status
 
 
-def _made_of(manifests: Sequence[Manifest]) -> dict[str, str]:
+def _components(manifests: Sequence[Manifest]) -> dict[str, str]:
     """The names of agents, their models, and datasets, without repetition."""
     names = {
         "agent": [manifest.options.get("agent", "") for manifest in manifests],
         "model": [model for manifest in manifests for model in manifest.agent_models.values()],
         "dataset": [manifest.dataset.name for manifest in manifests],
     }
-    return {what: ", ".join(filter(None, dict.fromkeys(found))) for what, found in names.items()}
+    return {kind: ", ".join(filter(None, dict.fromkeys(values))) for kind, values in names.items()}

@@ -32,8 +32,8 @@ def everyone(writer: Writer) -> bool:
 def located(folder: RunFolder, name: str, row: type[RowT], whose: Whose = everyone) -> Iterator[tuple[RowT, Path, int]]:
     """The rows of a run's journals of this name, each with its place, for `row_at`. Raises as `read_journal` does."""
     for path in folder.journals(name, whose):
-        for found, start in read_lines(path, row.model_validate_json):
-            yield found, path, start
+        for record, start in read_lines(path, row.model_validate_json):
+            yield record, path, start
 
 
 def row_at(row: type[RowT], path: Path, start: int) -> RowT:
@@ -85,12 +85,12 @@ def read_scores(folder: RunFolder, samples: Mapping[SampleKey, SampleRow]) -> di
     """
     _say_torn(folder, "scores")
     hashes = folder.read_manifest().hashes.judges
-    found: dict[SampleKey, dict[tuple[str, str], ScoreRow]] = {key: {} for key in samples}
+    by_key: dict[SampleKey, dict[tuple[str, str], ScoreRow]] = {key: {} for key in samples}
     for row in every_score(folder):
-        current = row.judge_hash == hashes.get(row.judge)
-        if current and row.key in samples and samples[row.key].attempt == row.attempt:
-            found[row.key][row.judge, row.metric] = row
-    return {key: list(scores.values()) for key, scores in found.items()}
+        is_current = row.judge_hash == hashes.get(row.judge)
+        if is_current and row.key in samples and samples[row.key].attempt == row.attempt:
+            by_key[row.key][row.judge, row.metric] = row
+    return {key: list(scores.values()) for key, scores in by_key.items()}
 
 
 def attempts_in_order(folder: RunFolder, manifest: Manifest, ids: Ids) -> Iterator[tuple[SampleRow, list[ScoreRow]]]:
@@ -105,22 +105,22 @@ def attempts_in_order(folder: RunFolder, manifest: Manifest, ids: Ids) -> Iterat
             "CREATE TABLE scores (sample, epoch, file, start)",
             "CREATE INDEX of_attempt ON scores (sample, epoch)",
         )
-    ) as rows:
-        rows.create_collation("by_number", lambda a, b: (natural(a) > natural(b)) - (natural(a) < natural(b)))
+    ) as db:
+        db.create_collation("by_number", lambda a, b: (natural(a) > natural(b)) - (natural(a) < natural(b)))
         for row, path, start in located(folder, "samples", SampleRow):
             place = ids.place(row.sample_id)
-            known = (*row.key, len(ids) if place is None else place, str(path), start)
-            rows.execute("REPLACE INTO attempts VALUES (?, ?, ?, ?, ?)", known)
+            values = (*row.key, len(ids) if place is None else place, str(path), start)
+            db.execute("REPLACE INTO attempts VALUES (?, ?, ?, ?, ?)", values)
         for score, path, start in located(folder, "scores", ScoreRow):
             if not hashes or hashes.get(score.metric) == score.judge_hash:
-                rows.execute("INSERT INTO scores VALUES (?, ?, ?, ?)", (*score.key, str(path), start))
-        for *key, file, start in rows.execute(
+                db.execute("INSERT INTO scores VALUES (?, ?, ?, ?)", (*score.key, str(path), start))
+        for *key, file, start in db.execute(
             "SELECT sample, epoch, file, start FROM attempts ORDER BY place, sample COLLATE by_number, epoch"
         ):
             row = row_at(SampleRow, Path(file), start)
-            places = rows.execute("SELECT file, start FROM scores WHERE sample = ? AND epoch = ? ORDER BY rowid", key)
-            scored = (row_at(ScoreRow, Path(file), start) for file, start in places)
-            yield row, [*{(one.judge, one.metric): one for one in scored if one.attempt == row.attempt}.values()]
+            places = db.execute("SELECT file, start FROM scores WHERE sample = ? AND epoch = ? ORDER BY rowid", key)
+            scores = (row_at(ScoreRow, Path(file), start) for file, start in places)
+            yield row, [*{(s.judge, s.metric): s for s in scores if s.attempt == row.attempt}.values()]
 
 
 def read_state(folder: RunFolder) -> RunState:

@@ -14,7 +14,7 @@ from aiq.core.usage import Usage
 
 AttemptStatus = Literal["completed", "failed", "limit", "cancelled"]
 ScoreStatus = Literal["scored", "agent_failed", "not_applicable", "error"]
-_PLANNED: Final = frozenset(("CancelledError", *vars(errors)))
+_OWN_ERRORS: Final = frozenset(("CancelledError", *vars(errors)))
 
 
 class RowError(Record):
@@ -29,7 +29,7 @@ class RowError(Record):
     @property
     def description(self) -> str:
         """The message of an error of ours; any other with its class, as the `'x'` of a KeyError alone says nothing."""
-        return self.message if self.type in _PLANNED else str(self)
+        return self.message if self.type in _OWN_ERRORS else str(self)
 
 
 class Timing(Record):

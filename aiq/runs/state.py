@@ -89,8 +89,8 @@ class ScoreState(NamedTuple):
 
     @classmethod
     def of(cls, row: ScoreRow) -> "ScoreState":
-        kept = {name: value for name, value in row.detail.items() if name in (NOISE, CAVEAT)}
-        return cls(row.attempt, row.parts, row.status, row.value is not None, row.why, kept)
+        detail = {name: value for name, value in row.detail.items() if name in (NOISE, CAVEAT)}
+        return cls(row.attempt, row.parts, row.status, row.value is not None, row.why, detail)
 
 
 class Attempts(Mapping[SampleKey, AttemptState]):
@@ -118,13 +118,13 @@ class Attempts(Mapping[SampleKey, AttemptState]):
         if (row := self._rows.get(place)) is None:
             return None
         (number, digest, started, seconds, *counts, cost, guessed, dollars), shared = row
-        spent: list[Any] = [*map(int, counts), None if isnan(cost) else cost, int(guessed), dollars]
-        return AttemptState(number, digest.rstrip(b"\0").decode(), started, seconds, Usage(*spent), *shared)
+        figures: list[Any] = [*map(int, counts), None if isnan(cost) else cost, int(guessed), dollars]
+        return AttemptState(number, digest.rstrip(b"\0").decode(), started, seconds, Usage(*figures), *shared)
 
     def set(self, place: int, attempt: AttemptState) -> None:
-        number, digest, started, seconds, used, *shared = attempt
-        spent = (nan if value is None else value for value in _FIGURES(used))
-        self._rows.set(place, (number, digest.encode(), started, seconds, *spent), shared)
+        number, digest, started, seconds, usage, *shared = attempt
+        figures = (nan if value is None else value for value in _FIGURES(usage))
+        self._rows.set(place, (number, digest.encode(), started, seconds, *figures), shared)
 
     def __getitem__(self, key: SampleKey) -> AttemptState:
         place = self.place(key)
@@ -140,10 +140,10 @@ class Attempts(Mapping[SampleKey, AttemptState]):
 
     def counts(self, field: str, values: Sequence[T]) -> dict[T, int]:
         """How many attempts have each of these values of a field, without values that none has."""
-        found = Counter[Any]()
+        totals = Counter[Any]()
         for attempt, n in self.groups():
-            found[getattr(attempt, field)] += n
-        return {value: found[value] for value in values if found[value]}
+            totals[getattr(attempt, field)] += n
+        return {value: totals[value] for value in values if totals[value]}
 
     def groups(self) -> Iterator[tuple[AttemptState, int]]:
         """For each group that shares all but its own figures: an attempt without figures, and the group's size."""
@@ -175,17 +175,17 @@ class RunState:
                 continue
             self._spend("judge", row.usage or {})
             if (scores := self._scores.get(row.metric)) is not None:
-                holds = row.judge_hash == self._judge_hashes[row.metric]
+                is_current = row.judge_hash == self._judge_hashes[row.metric]
                 attempt, parts, *shared = ScoreState.of(row)
-                scores.set(place, (attempt if holds else 0, *(parts or (nan, nan))), shared)  # no attempt is 0
+                scores.set(place, (attempt if is_current else 0, *(parts or (nan, nan))), shared)  # no attempt is 0
 
     def _spend(self, account: str, usage: Mapping[str, Usage]) -> None:
-        for role, used in usage.items():
-            self.usage[account][role] += used
+        for role, role_usage in usage.items():
+            self.usage[account][role] += role_usage
 
     def spent(self) -> Usage:
         """The usage of agents and judges together, including superseded attempts: money spent is spent."""
-        return sum((used for roles in self.usage.values() for used in roles.values()), Usage())
+        return sum((usage for roles in self.usage.values() for usage in roles.values()), Usage())
 
     def attempted(self, key: SampleKey) -> bool:
         """Whether the agent has nothing left to do for this key."""
@@ -201,32 +201,32 @@ class RunState:
 
     def score_at(self, place: int, metric: str) -> ScoreState | None:
         """As `score`, by the key's place."""
-        if (found := self._scores[metric].get(place)) is None:
+        if (row := self._scores[metric].get(place)) is None:
             return None
-        (attempt, over, under), shared = found
+        (attempt, numerator, denominator), shared = row
         if not attempt or attempt != self.attempts.last(place):
             return None
-        return ScoreState(attempt, None if isnan(over) else (over, under), *shared)
+        return ScoreState(attempt, None if isnan(numerator) else (numerator, denominator), *shared)
 
     def judged(self, key: SampleKey, judge: JudgeSpec) -> bool:
         """Whether each metric of the judge has a score or a reason; errors and missing parts can be retried."""
-        scores = self._scored(key, judge)
-        if len(scores) < len(judge.metrics) or any(found.status == "error" for found in scores):
+        scores = self._judge_scores(key, judge)
+        if len(scores) < len(judge.metrics) or any(score.status == "error" for score in scores):
             return False
         caveat = _caveat(scores)
         return caveat is None or not (caveat.retry and caveat.n)
 
-    def _scored(self, key: SampleKey, judge: JudgeSpec) -> list[ScoreState]:
+    def _judge_scores(self, key: SampleKey, judge: JudgeSpec) -> list[ScoreState]:
         """The judge's scores of the key's last attempt."""
-        return [found for metric in judge.metrics if (found := self.score(key, metric.name)) is not None]
+        return [score for metric in judge.metrics if (score := self.score(key, metric.name)) is not None]
 
     def caveats(self) -> dict[str, Caveat]:
         """By judge: what its scores lack, over all keys; judges that lack nothing are absent."""
-        found: dict[str, Caveat] = {}
+        caveats: dict[str, Caveat] = {}
         for judge, key in self._where(lambda score: CAVEAT in score.detail):
-            if (caveat := _caveat(self._scored(key, judge))) is not None:
-                found[judge.name] = found[judge.name] + caveat if judge.name in found else caveat
-        return {name: caveat for name, caveat in found.items() if caveat.n}
+            if (caveat := _caveat(self._judge_scores(key, judge))) is not None:
+                caveats[judge.name] = caveats[judge.name] + caveat if judge.name in caveats else caveat
+        return {name: caveat for name, caveat in caveats.items() if caveat.n}
 
     def done(self, key: SampleKey) -> bool:
         """Whether neither agent nor judges have anything left to do for this key."""
@@ -239,7 +239,7 @@ class RunState:
 
     def judge_error(self, key: SampleKey, judge: JudgeSpec) -> str | None:
         """The error of the judge on this key's last attempt, if it failed."""
-        return next((found.why for found in self._scored(key, judge) if found.status == "error"), None)
+        return next((score.why for score in self._judge_scores(key, judge) if score.status == "error"), None)
 
     def judge_errors(self) -> dict[str, list[str]]:
         """By judge: its errors, in the order of the keys; judges without errors are absent."""
@@ -247,12 +247,12 @@ class RunState:
             (judge.name, self.judge_error(key, judge))
             for judge, key in self._where(lambda score: score.status == "error")
         )
-        return grouped((judge, why) for judge, why in errors if why is not None)
+        return grouped((judge, message) for judge, message in errors if message is not None)
 
-    def _where(self, holds: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
+    def _where(self, predicate: Callable[[ScoreState], bool]) -> Iterator[tuple[JudgeSpec, SampleKey]]:
         """All keys, judge by judge, or nothing if this holds for no score."""
-        kinds = (ScoreState(0, None, *shared) for scores in self._scores.values() for shared, _ in scores.groups())
-        keys = self.spec.keys if any(map(holds, kinds)) else ()
+        states = (ScoreState(0, None, *shared) for scores in self._scores.values() for shared, _ in scores.groups())
+        keys = self.spec.keys if any(map(predicate, states)) else ()
         return ((judge, key) for judge in self.spec.judges for key in keys)
 
     def by_sample(
@@ -266,20 +266,20 @@ class RunState:
         self, metric: str, places: Iterable[int], rule: FailureRule | None = None
     ) -> Iterator[tuple[str, tuple[float, float]]]:
         """A metric's scores that count, for the keys at these places: the sample id, and `parts`."""
-        counted = _COUNTED[rule or self.spec.failures.agent_failures]
+        statuses = _COUNTED[rule or self.spec.failures.agent_failures]
         for place in places:
-            scored = self.score_at(place, metric)
-            if scored is not None and scored.status in counted and scored.parts is not None:
-                yield self.spec.keys[place].sample_id, scored.parts
+            score = self.score_at(place, metric)
+            if score is not None and score.status in statuses and score.parts is not None:
+                yield self.spec.keys[place].sample_id, score.parts
 
     def spend_by_sample(self, name: SpendName, keys: Iterable[SampleKey] | None = None) -> dict[str, float]:
         """By sample: what its last attempts spent, as the mean over epochs; empty if any of them is unknown."""
-        found: dict[str, list[float]] = {}
+        spend: dict[str, list[float]] = {}
         for key in self.attempts if keys is None else keys:
             if (value := SPEND[name](self.attempts[key])) is None:
                 return {}
-            found.setdefault(key.sample_id, []).append(value)
-        return {sample: fmean(values) for sample, values in found.items()}
+            spend.setdefault(key.sample_id, []).append(value)
+        return {sample: fmean(values) for sample, values in spend.items()}
 
     def tools(self) -> dict[str, Counter[str]]:
         """By tool, in alphabetical order: the number of calls by outcome (`ok` or the kind of error)."""
@@ -291,12 +291,12 @@ class RunState:
 
     def outages(self) -> dict[str, str]:
         """By tool: the first error of the service behind it, in the order of the keys."""
-        found: dict[str, str] = {}
+        outages: dict[str, str] = {}
         if any(attempt.outages for attempt, _ in self.attempts.groups()):
             for key in self.spec.keys:
                 attempt = self.attempts.get(key)
-                found = {**attempt.outages, **found} if attempt and attempt.outages else found
-        return found
+                outages = {**attempt.outages, **outages} if attempt and attempt.outages else outages
+        return outages
 
     def statuses(self) -> dict[str, int]:
         """The number of keys by the status of their attempt, in the order of `AttemptStatus`."""
@@ -312,17 +312,17 @@ class RunState:
         """Messages about what failed more often than `runner.max_error_rate` allows, and tools that never worked."""
         reports, failed = len(self.attempts), self.statuses().get("failed", 0)
         rates = [(failed, reports, f"{failed} of {plural(reports, 'attempt')} failed")]
-        for name, why in self.judge_errors().items():
-            rates.append((len(why), reports, f"judge {name} failed on {len(why)} of {plural(reports, 'report')}"))
-        for name, lack in self.caveats().items():
-            if lack.retry:
-                rates.append((lack.n, lack.of, f"judge {name}: {lack.n} of {lack.of} {lack.what}"))
+        for name, errors in self.judge_errors().items():
+            rates.append((len(errors), reports, f"judge {name} failed on {len(errors)} of {plural(reports, 'report')}"))
+        for name, caveat in self.caveats().items():
+            if caveat.retry:
+                rates.append((caveat.n, caveat.of, f"judge {name}: {caveat.n} of {caveat.of} {caveat.what}"))
         for tool, outcomes in self.tools().items():
             out = sum(calls for kind, calls in outcomes.items() if kind in OUTAGES)
             if tool != FETCH and not outcomes["ok"]:
                 calls = plural(out, "call")
                 rates.append((out, out, f"{tool}: none of {calls} succeeded (first error: {self.outages().get(tool)})"))
-        return [words for n, of, words in rates if n > self.spec.failures.max_error_rate * of]
+        return [message for n, total, message in rates if n > self.spec.failures.max_error_rate * total]
 
 
 def _caveat(scores: Iterable[ScoreState]) -> Caveat | None:

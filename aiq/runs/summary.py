@@ -142,14 +142,14 @@ class Summary(Record):
     @property
     def unjudged(self) -> bool:
         """Whether a judge failed on a report, or on part of one, that resuming lets it judge again."""
-        return bool(self.judge_errors) or any(lack.retry for lack in self.judge_caveats.values())
+        return bool(self.judge_errors) or any(caveat.retry for caveat in self.judge_caveats.values())
 
 
 def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summary:
     """The summary of a run from its manifest and its rows (in `state`). `run_seconds`: wall time over all starts."""
     figures = _Figures(state)
     rule = state.spec.failures.agent_failures
-    other: FailureRule = "exclude" if rule == "worst" else "worst"
+    alternative: FailureRule = "exclude" if rule == "worst" else "worst"
     declared = state.spec.metrics
     metrics = figures.metrics(figures.places, rule)
     statuses = state.statuses()
@@ -169,12 +169,12 @@ def summarise(manifest: Manifest, state: RunState, run_seconds: float) -> Summar
         metrics=metrics,
         ranges={n: (m.low, m.high) for n, m in declared.items() if m.low is not None and m.high is not None},
         unavailable={name: figures.reason(name) for name in declared if name not in metrics},
-        left_out={name: found for name in metrics if (found := figures.left_out(name, rule)) is not None},
+        left_out={name: left_out for name in metrics if (left_out := figures.left_out(name, rule)) is not None},
         agent_failures=FailurePolicy(
             policy=rule,
             failed=sum(n * attempt.failed for attempt, n in state.attempts.groups()),
-            alternative=other,
-            metrics=figures.metrics(figures.places, other),
+            alternative=alternative,
+            metrics=figures.metrics(figures.places, alternative),
         ),
         failures=causes(figures.errors),
         denied=sum(n * attempt.denied for attempt, n in state.attempts.groups()),
@@ -213,9 +213,9 @@ class _Figures:
                 values = self._tags.setdefault(tag, {})
                 if value in values or len(values) <= MOST_SLICES:
                     values.setdefault(value, array("L")).append(place)
-        self._found = {name: _Found(self.scores(name)) for name in state.spec.metrics}
-        self._failed = any(found.statuses["agent_failed"] for found in self._found.values())
-        self._whole: dict[FailureRule, Mapping[str, Estimate]] = {}
+        self._scores = {name: _MetricScores(self.scores(name)) for name in state.spec.metrics}
+        self._any_failed = any(scores.statuses["agent_failed"] for scores in self._scores.values())
+        self._overall: dict[FailureRule, Mapping[str, Estimate]] = {}
 
     def scores(self, metric: str) -> Iterator[tuple[int, ScoreState | None]]:
         return ((place, self._state.score_at(place, metric)) for place in self.places)
@@ -227,28 +227,28 @@ class _Figures:
     def metrics(self, places: Sequence[int], rule: FailureRule) -> Mapping[str, Estimate]:
         """Every metric that the keys at these places have, in the order in which the judges declare them."""
         if len(places) < len(self.places):
-            return self._estimated(places, rule)
-        rule = rule if self._failed else "exclude"  # without failures the rules agree
-        if rule not in self._whole:
-            self._whole[rule] = self._estimated(self.places, rule)
-        return self._whole[rule]
+            return self._estimates(places, rule)
+        rule = rule if self._any_failed else "exclude"  # without failures the rules agree
+        if rule not in self._overall:
+            self._overall[rule] = self._estimates(self.places, rule)
+        return self._overall[rule]
 
-    def _estimated(self, places: Iterable[int], rule: FailureRule) -> Mapping[str, Estimate]:
+    def _estimates(self, places: Iterable[int], rule: FailureRule) -> Mapping[str, Estimate]:
         estimates = {
             name: estimate(metric, self._clusters(name, places, rule), self._state.spec.intervals)
             for name, metric in self._state.spec.metrics.items()
             if self._applies(name)
         }
-        return {name: found for name, found in estimates.items() if found is not None}
+        return {name: value for name, value in estimates.items() if value is not None}
 
     def _clusters(self, name: str, places: Iterable[int], rule: FailureRule | None = None) -> Iterator[Pairs]:
         """A metric's scores that count, one sample in memory at a time, since keys are ordered by sample."""
-        for _, found in groupby(self._state.counted_scores(name, places, rule), itemgetter(0)):
-            yield [parts for _, parts in found]
+        for _, group in groupby(self._state.counted_scores(name, places, rule), itemgetter(0)):
+            yield [parts for _, parts in group]
 
     def _applies(self, metric: str) -> bool:
         """Whether any report of the run could have this metric; if not, a failure's worst value means nothing."""
-        statuses = self._found[metric].statuses
+        statuses = self._scores[metric].statuses
         return "scored" in statuses or "not_applicable" not in statuses
 
     def reason(self, metric: str) -> str:
@@ -257,41 +257,41 @@ class _Figures:
             scores = (score for _, score in self.scores(metric) if score and score.status == status)
             if reason := next((score.why for score in scores if score.why), None):
                 return "the judge failed" if status == "error" else reason  # why: `judge_errors`
-        return "its denominators sum to 0" if self._found[metric].statuses else "nothing was scored"
+        return "its denominators sum to 0" if self._scores[metric].statuses else "nothing was scored"
 
     def left_out(self, name: str, rule: FailureRule) -> LeftOut | None:
         """The attempts without the metric; None if every attempt has it."""
-        metric, statuses = self._state.spec.metrics[name], self._found[name].statuses
-        keys = [self._state.spec.keys[place] for place in self._found[name].unscored]
+        metric, statuses = self._state.spec.metrics[name], self._scores[name].statuses
+        keys = [self._state.spec.keys[place] for place in self._scores[name].unscored]
         unjudged = [key for key in keys if self._state.attempts[key].status != "cancelled"]
-        failed, missing = statuses["agent_failed"], statuses["not_applicable"]
-        if not (failed or unjudged or missing):
+        failed, not_applicable = statuses["agent_failed"], statuses["not_applicable"]
+        if not (failed or unjudged or not_applicable):
             return None
-        found = LeftOut(failed=failed, unjudged=len(unjudged), not_applicable=missing)
+        counts = LeftOut(failed=failed, unjudged=len(unjudged), not_applicable=not_applicable)
         if not unjudged or metric.estimator == "ratio" or metric.low is None or metric.high is None:
-            return found
+            return counts
         scores = self._state.by_sample(name, rule=rule)
-        ends = []
+        bounds = []
         for value in (metric.low, metric.high):
             filled = {sample: list(epochs) for sample, epochs in scores.items()}
             for key in unjudged:
                 filled.setdefault(key.sample_id, []).append((value, 1.0))
-            ends.append(fmean(fmean(score for score, _ in epochs) for epochs in filled.values()))
-        return found.model_copy(update={"bounds": (ends[0], ends[1])})
+            bounds.append(fmean(fmean(score for score, _ in epochs) for epochs in filled.values()))
+        return counts.model_copy(update={"bounds": (bounds[0], bounds[1])})
 
     def noise(self) -> dict[str, RunNoise]:
         """How much repeated judgements of one report differ, for metrics that were judged more than once."""
-        found = {}
-        for name, scores in self._found.items():
+        by_metric = {}
+        for name, scores in self._scores.items():
             if (noise := pooled(scores.noise)) is not None:
-                found[name] = noise.with_variance(self._variance(name))
-        return found
+                by_metric[name] = noise.with_variance(self._variance(name))
+        return by_metric
 
     def _variance(self, name: str) -> float | None:
         """The variance of the metric's mean, from all causes; None for ratios, and for fewer than two samples."""
         values = [fmean(value for value, _ in cluster) for cluster in self._clusters(name, self.places)]
-        mean_of = self._state.spec.metrics[name].estimator == "mean"
-        return variance(values) / len(values) if mean_of and len(values) > 1 else None
+        is_mean = self._state.spec.metrics[name].estimator == "mean"
+        return variance(values) / len(values) if is_mean and len(values) > 1 else None
 
     def slices(self, rule: FailureRule) -> dict[str, dict[str, Mapping[str, Estimate]]]:
         """Metrics by tag and value, both in alphabetical order; a tag with only one value gives no slices."""
@@ -327,7 +327,7 @@ class _Route:
         self.usage += attempt.usage
 
 
-class _Found:
+class _MetricScores:
     """What is known about a metric: scores by status, the places without a judgement, the judges' noise."""
 
     def __init__(self, scores: Iterable[tuple[int, ScoreState | None]]) -> None:
@@ -348,13 +348,13 @@ def causes(messages: Iterable[str]) -> dict[str, int]:
     """
     groups = grouped((_PARTICULAR.sub("#", message), message) for message in messages)
     frequent = sorted(groups.values(), key=len, reverse=True)[:MOST_FAILURES]
-    return {found[0]: len(found) for found in frequent}
+    return {group[0]: len(group) for group in frequent}
 
 
 def by_sample(scores: Mapping[str, Pairs]) -> dict[str, float]:
     """A metric over all epochs of each sample, from `RunState.by_sample`, unless the sample's denominators sum to 0."""
     sums = {sample: [sum(part) for part in zip(*epochs, strict=True)] for sample, epochs in scores.items()}
-    return {sample: over / under for sample, (over, under) in sums.items() if under}
+    return {sample: numerator / denominator for sample, (numerator, denominator) in sums.items() if denominator}
 
 
 def estimate(metric: Metric, clusters: Iterable[Pairs], method: Method = "score") -> Estimate | None:

@@ -192,15 +192,15 @@ def find_sweep(name: str, results: str = "results") -> SweepFolder:
 
     Raises UserError if there is no such sweep.
     """
-    found = [path for path in paths_of(name, results) if (path / SWEEP_FILE).is_file()]
-    if not found and "/" not in name:
-        found = list(newest(Path(results).glob(f"{'*' if name == LATEST else name}/*/{SWEEP_FILE}")))
-    if not found and name == LATEST:
+    paths = [path for path in paths_of(name, results) if (path / SWEEP_FILE).is_file()]
+    if not paths and "/" not in name:
+        paths = list(newest(Path(results).glob(f"{'*' if name == LATEST else name}/*/{SWEEP_FILE}")))
+    if not paths and name == LATEST:
         raise UserError(f"there are no sweeps in {results}/; name a sweep, or the results folder with --results")
-    if not found:
-        there = f"and there is no sweep of that name, nor an experiment with a sweep, in {results}/"
-        raise UserError(f"{name} is not a sweep (a folder with a {SWEEP_FILE}), {there}")
-    return SweepFolder(found[0])
+    if not paths:
+        detail = f"and there is no sweep of that name, nor an experiment with a sweep, in {results}/"
+        raise UserError(f"{name} is not a sweep (a folder with a {SWEEP_FILE}), {detail}")
+    return SweepFolder(paths[0])
 
 
 def latest_unfinished(results: str, experiment: str | None, *, sweeps: bool = False) -> Path:
@@ -208,33 +208,33 @@ def latest_unfinished(results: str, experiment: str | None, *, sweeps: bool = Fa
 
     `sweeps`: only sweeps count. Points of sweeps do not count by themselves. Raises UserError if there is none.
     """
-    below = Path(results).glob
-    files = (below(f"{experiment or '*'}/*/{file}") for file in ((SWEEP_FILE,) if sweeps else (MANIFEST, SWEEP_FILE)))
+    glob = Path(results).glob
+    files = (glob(f"{experiment or '*'}/*/{file}") for file in ((SWEEP_FILE,) if sweeps else (MANIFEST, SWEEP_FILE)))
     folders = list(newest(chain(*files)))
-    if (found := next(chain(filter(_cut_off, folders), filter(_unjudged, folders)), None)) is not None:
+    if (found := next(chain(filter(_is_cut_off, folders), filter(_has_unjudged, folders)), None)) is not None:
         return found
-    runs = "sweep" if sweeps else "run"
-    runs += f" of {experiment}" if experiment else ""
-    again = ""
-    if (failed := next(filter(_failed, folders), None)) is not None:
-        sweep = "-m " if (failed / SWEEP_FILE).is_file() else ""
-        again = f"; to retry failed attempts: aiq run {sweep}resume={failed} runner.retry_failed=true"
-    raise UserError(f"there is no unfinished {runs} in {results}/{again}")
+    kind = "sweep" if sweeps else "run"
+    kind += f" of {experiment}" if experiment else ""
+    hint = ""
+    if (failed := next(filter(_has_failed, folders), None)) is not None:
+        flag = "-m " if (failed / SWEEP_FILE).is_file() else ""
+        hint = f"; to retry failed attempts: aiq run {flag}resume={failed} runner.retry_failed=true"
+    raise UserError(f"there is no unfinished {kind} in {results}/{hint}")
 
 
-def _cut_off(path: Path) -> bool:
+def _is_cut_off(path: Path) -> bool:
     if (path / SWEEP_FILE).is_file():
         return bool(SweepFolder(path).read().remaining)
     return RunFolder(path).read_manifest().status != "finished"
 
 
-def _unjudged(path: Path) -> bool:
+def _has_unjudged(path: Path) -> bool:
     if (path / SWEEP_FILE).is_file():
         return any(point.unjudged for point in SweepFolder(path).read().points)
     return RunFolder(path).read_summary().unjudged
 
 
-def _failed(path: Path) -> bool:
+def _has_failed(path: Path) -> bool:
     if (path / SWEEP_FILE).is_file():
         return any(point.failed for point in SweepFolder(path).read().points)
     run = RunFolder(path)

@@ -73,15 +73,15 @@ class ApiClient:
         """The API's answer. Raises ToolError: by status; timeout, http (no connection), malformed."""
         try:
             timeout, headers = Timeout(self.seconds, pool=None), dict(self.headers)
-            asked = self.client.stream(method, url, json=body, headers=headers, timeout=timeout)
-            async with asked as response, asyncio.timeout(self.seconds):  # the client limits only silence
+            request = self.client.stream(method, url, json=body, headers=headers, timeout=timeout)
+            async with request as response, asyncio.timeout(self.seconds):  # the client limits only silence
                 await response.aread()
         except (TimeoutException, TimeoutError):
             raise self.error(ToolErrorKind.TIMEOUT, f"no answer within {self.seconds:g} s") from None
         except SEND_ERRORS as error:
             raise self.error(ToolErrorKind.HTTP, f"no connection: {error or type(error).__name__}") from None
         if response.status_code != 200:
-            raise self._refused(response)
+            raise self._status_error(response)
         try:
             return answer.model_validate_json(response.content)
         except ValidationError as error:
@@ -91,8 +91,8 @@ class ApiClient:
         """A failure for this reason, without our key."""
         return ToolError(kind, without_key(self.failure.replace("{}", reason), self.key))
 
-    def _refused(self, response: Response) -> ToolError:
-        status, said = response.status_code, read_error(response.content, self.key)[0]
-        empty = status == 400 and "credit" in said.lower()
-        kind = ToolErrorKind.QUOTA if empty else KINDS.get(status, ToolErrorKind.HTTP)
-        return self.error(kind, f"HTTP {status}: {said or 'no reason given'}")
+    def _status_error(self, response: Response) -> ToolError:
+        status, message = response.status_code, read_error(response.content, self.key)[0]
+        out_of_credit = status == 400 and "credit" in message.lower()
+        kind = ToolErrorKind.QUOTA if out_of_credit else KINDS.get(status, ToolErrorKind.HTTP)
+        return self.error(kind, f"HTTP {status}: {message or 'no reason given'}")

@@ -23,8 +23,8 @@ def as_source(
     tool: str, url: str, title: str, text: str, published: str | None = None, relevance: float | None = None
 ) -> Source:
     """A page as the source that a tool declares."""
-    about = {"title": one_line(title), "published": iso_date(published), "relevance": relevance}
-    return Source(url=safe_url(url), text=text, tool=tool, **about)
+    metadata = {"title": one_line(title), "published": iso_date(published), "relevance": relevance}
+    return Source(url=safe_url(url), text=text, tool=tool, **metadata)
 
 
 def document(url: str, title: str, text: str, published: str | None = None) -> str:
@@ -47,9 +47,9 @@ def safe_url(url: str) -> str:
 def iso_date(value: str | None) -> str | None:
     """A publication date as YYYY-MM-DD if it is ISO 8601 or an HTTP date; otherwise its first 40 characters."""
     text = one_line(value or "")
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
+    for parse in (datetime.fromisoformat, parsedate_to_datetime):
         try:
-            return read(text).date().isoformat()
+            return parse(text).date().isoformat()
         except (ValueError, OverflowError):
             continue
     return text[:40] or None

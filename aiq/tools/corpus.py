@@ -29,8 +29,8 @@ class Corpus:
         """Of several rows with the same URL, the one with the longest text is kept, in the first one's place."""
         self._by_address: dict[str, CorpusPage] = {}
         for page in pages:
-            known = self._by_address.setdefault(address(page.url), page)
-            if len(page.text) > len(known.text):
+            stored = self._by_address.setdefault(address(page.url), page)
+            if len(page.text) > len(stored.text):
                 self._by_address[address(page.url)] = page
         self.pages = tuple(self._by_address.values())
 
@@ -46,7 +46,7 @@ class Corpus:
         file = resolve(str(path))
         if file.is_dir():
             file = find(file, "pages.jsonl") or file / "pages.jsonl"
-        return cls(_page(found, row) for found in jsonl_rows(Files().text(file, f"search.corpus ({FORM})"), str(file)))
+        return cls(_page(line, row) for line in jsonl_rows(Files().text(file, f"search.corpus ({FORM})"), str(file)))
 
     @cached_property
     def _index(self) -> PassageIndex:
@@ -69,11 +69,11 @@ class Corpus:
         ranked. The relevance is BM25's score relative to the best page, which has 1.
         """
         allowed = None if among is None else [among(page) for page in self.pages]
-        found = self._index.search(query, k, max_chars, allowed)
-        pages = (self.pages[number].model_dump(include={"url", "title", "published"}) for number, _, _ in found)
+        results = self._index.search(query, k, max_chars, allowed)
+        pages = (self.pages[number].model_dump(include={"url", "title", "published"}) for number, _, _ in results)
         return [
-            SearchHit(**page, text=text, relevance=round(score / found[0][1], 6))
-            for page, (_, score, text) in zip(pages, found, strict=True)
+            SearchHit(**page, text=text, relevance=round(score / results[0][1], 6))
+            for page, (_, score, text) in zip(pages, results, strict=True)
         ]
 
 

@@ -42,11 +42,11 @@ class DenyList:
 
     def _fits(self, host: str, path: str) -> bool:
         labels = host.split(".")
-        hosts = [".".join(labels[at:]) for at in range(len(labels))]
+        hosts = [".".join(labels[i:]) for i in range(len(labels))]
         return any(
-            any(fnmatchcase(name, denied) for name in hosts)
-            and (not below or fnmatchcase(path, below) or fnmatchcase(path, f"{below}[/?]*"))
-            for denied, below in self._patterns
+            any(fnmatchcase(name, host_pattern) for name in hosts)
+            and (not path_pattern or fnmatchcase(path, path_pattern) or fnmatchcase(path, f"{path_pattern}[/?]*"))
+            for host_pattern, path_pattern in self._patterns
         )
 
 

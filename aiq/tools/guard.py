@@ -37,8 +37,8 @@ _COMPATIBLE = IPv6Network("::/96")
 
 def is_listed(host: str, port: int, hosts: Sequence[str]) -> bool:
     """Whether `web.allow_hosts` exempts host and port: it lists hosts (any port) or `host:port`, ignoring case."""
-    shown = f"[{host}]" if ":" in host else host
-    return any(listed.lower() in (host, shown, f"{shown}:{port}") for listed in hosts)
+    literal = f"[{host}]" if ":" in host else host
+    return any(entry.lower() in (host, literal, f"{literal}:{port}") for entry in hosts)
 
 
 def check_url(url: str, allowed: Sequence[str]) -> URL:
@@ -80,9 +80,9 @@ def is_public(ip: IPv4Address | IPv6Address) -> bool:
     """
     if isinstance(ip, IPv6Address):
         by_prefix = IPv4Address(int(ip) & 0xFFFF_FFFF) if ip in _NAT64 or ip in _COMPATIBLE else None
-        hidden = by_prefix or ip.ipv4_mapped or ip.sixtofour
-        if hidden is not None:
-            return is_public(hidden)
+        embedded = by_prefix or ip.ipv4_mapped or ip.sixtofour
+        if embedded is not None:
+            return is_public(embedded)
     return ip.is_global and not ip.is_multicast and not any(ip in network for network in _REFUSED)
 
 
@@ -92,5 +92,5 @@ def _is_number(host: str) -> bool:
     return ":" in host or last.isdigit() or (last.startswith("0x") and all(c in "0123456789abcdef" for c in last[2:]))
 
 
-def _blocked(what: str, why: str) -> ToolError:
-    return ToolError(ToolErrorKind.BLOCKED, f"{safe_url(what)[:300]} is not fetched: {why}")
+def _blocked(subject: str, reason: str) -> ToolError:
+    return ToolError(ToolErrorKind.BLOCKED, f"{safe_url(subject)[:300]} is not fetched: {reason}")

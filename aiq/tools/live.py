@@ -31,8 +31,8 @@ USER_AGENT = "aiq-bench (research evaluation)"
 
 async def system_resolve(host: str, port: int) -> list[str]:
     """The addresses that this machine's resolver returns, without duplicates."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in infos))
 
 
 class LiveWeb:
@@ -58,25 +58,25 @@ class LiveWeb:
 
         A reader service only gets URLs that the guard would let through. Raises ConfigError if its key is missing.
         """
-        asked, secret = url, None
+        address, secret = url, None
         if reader is not None:
             self._check(url)
-            asked = reader.address(url)
+            address = reader.address(url)
             secret = read_key(reader.key_env, "reader_key_env") or None
         transport = self._wrap(GuardedTransport(self._ssl_context, GuardedBackend(self._allowed, self._resolve)))
         async with self._slots, AsyncClient(transport=transport, headers={"user-agent": USER_AGENT}) as client:
             accept = ACCEPT if reader is None else "application/json, text/plain;q=0.9"
             downloader = Downloader(client, self._settings, self._check, accept)
-            download = await downloader.get(asked, secret)
+            download = await downloader.get(address, secret)
         page = await (page_of if reader is None else page_by_reader)(url, download)
         self._deny.check(page.final_url)
         return page
 
     def _check(self, url: str) -> URL:
         self._deny.check(url)
-        asked = check_url(url, self._allowed)
-        self._deny.check(str(asked))  # without `..`, which may exceed the characters that are checked
-        return asked
+        parsed = check_url(url, self._allowed)
+        self._deny.check(str(parsed))  # without `..`, which may exceed the characters that are checked
+        return parsed
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):
@@ -129,6 +129,6 @@ class GuardedTransport(AsyncHTTPTransport):
         response = await super().handle_async_request(request)
         if "," in response.headers.get("content-encoding", ""):
             await response.aclose()
-            why = "its body is compressed more than once"
-            raise ToolError(ToolErrorKind.MALFORMED, f"{safe_url(str(request.url))[:300]} is not read: {why}")
+            reason = "its body is compressed more than once"
+            raise ToolError(ToolErrorKind.MALFORMED, f"{safe_url(str(request.url))[:300]} is not read: {reason}")
         return response

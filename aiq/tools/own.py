@@ -30,8 +30,8 @@ class FunctionTool:
             raise ConfigError(f"{setting}.target: {self.name} has no docstring to tell a model what it does")
         try:
             fields = dict(_fields(function))
-            bound = {name: fields.pop(name) for name in given if name in fields}
-            configurable = create_model("FunctionSettings", __base__=Settings, **bound)
+            settings_fields = {name: fields.pop(name) for name in given if name in fields}
+            configurable = create_model("FunctionSettings", __base__=Settings, **settings_fields)
             self.parameters: type[BaseModel] = create_model(self.name, **fields)
         except (PydanticUserError, NameError, ValueError) as error:
             reason = str(error).partition("\n")[0]
@@ -50,21 +50,21 @@ class FunctionTool:
 
 def _fields(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """Each parameter with (type, default), as pydantic takes them. Raises ValueError for one not passed by name."""
-    kinds = get_type_hints(function, include_extras=True)
+    types = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise ValueError(f"its parameter {parameter} cannot be passed by name")
-        yield name, (kinds.get(name, str), ... if parameter.default is parameter.empty else parameter.default)
+        yield name, (types.get(name, str), ... if parameter.default is parameter.empty else parameter.default)
 
 
 def make_tool(name: str, plugin: Plugin) -> Tool:
     """The tool that config names `tool.<name>`. Raises ConfigError if its target is neither a class nor a function."""
     setting = f"tool.{name}"
-    found = plugins.load(plugin.target, f"{setting}.target")
-    if isinstance(found, FunctionType):
-        return FunctionTool(found, plugin.given, setting)
-    lacking = [part for part in ("Settings", *Tool.__annotations__, "run") if not hasattr(found, part)]
-    if lacking:
-        raise ConfigError(f"{setting}.target: {plugin.target} must be a function or a class with {', '.join(lacking)}")
+    target = plugins.load(plugin.target, f"{setting}.target")
+    if isinstance(target, FunctionType):
+        return FunctionTool(target, plugin.given, setting)
+    missing = [attribute for attribute in ("Settings", *Tool.__annotations__, "run") if not hasattr(target, attribute)]
+    if missing:
+        raise ConfigError(f"{setting}.target: {plugin.target} must be a function or a class with {', '.join(missing)}")
     tool: Tool = plugin.make(setting)[0]
     return tool

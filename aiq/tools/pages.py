@@ -64,8 +64,8 @@ class _ReaderData(BaseModel):
 
     @property
     def page(self) -> dict[str, Any]:
-        about = {"title": self.title or "", "description": self.description or ""}
-        return {**about, "text": self.content, "published": self.published}
+        metadata = {"title": self.title or "", "description": self.description or ""}
+        return {**metadata, "text": self.content, "published": self.published}
 
 
 class _ReaderAnswer(BaseModel):
@@ -98,15 +98,15 @@ class Downloader:
             raise _error(ToolErrorKind.HTTP, url, f"{error or type(error).__name__}") from None
 
     async def _follow(self, url: str, secret: str | None, bounds: Bounds) -> Download:
-        here = first = self.check(url)
+        current = origin = self.check(url)
         for _ in range(self.settings.max_redirects + 1):
-            own = (here.scheme, here.host, here.port) == (first.scheme, first.host, first.port)
+            own = (current.scheme, current.host, current.port) == (origin.scheme, origin.host, origin.port)
             headers = {"accept": self.accept, **({"authorization": f"Bearer {secret}"} if secret and own else {})}
             options: dict[str, Any] = {"headers": headers, "timeout": None, "extensions": {BOUNDS: bounds}}
-            async with self.client.stream("GET", here, **options) as response:
+            async with self.client.stream("GET", current, **options) as response:
                 if response.status_code not in REDIRECTS:
-                    return await self._read(here, response)
-                here = self.check(str(here.join(response.headers.get("location", ""))))
+                    return await self._read(current, response)
+                current = self.check(str(current.join(response.headers.get("location", ""))))
         raise _error(ToolErrorKind.HTTP, url, f"more than {self.settings.max_redirects} redirects")
 
     async def _read(self, url: URL, response: Response) -> Download:
@@ -116,8 +116,8 @@ class Downloader:
         if status != 200:
             raise _error(ToolErrorKind.HTTP, str(url), f"HTTP {status}")
         body = bytearray()
-        async for piece in response.aiter_bytes():
-            body += piece
+        async for chunk in response.aiter_bytes():
+            body += chunk
             if len(body) > self.settings.max_bytes:
                 raise _error(ToolErrorKind.TOO_LARGE, str(url), f"more than {self.settings.max_bytes} bytes")
         return Download(final_url=str(url), content_type=response.headers.get("content-type", ""), body=bytes(body))
@@ -125,24 +125,24 @@ class Downloader:
 
 async def page_of(url: str, download: Download) -> Page:
     """The page of a download, extracted in a thread. Raises ToolError (`malformed`) for anything but text."""
-    kind = download.content_type.partition(";")[0].strip().lower()
+    media_type = download.content_type.partition(";")[0].strip().lower()
     head = download.body[:1024].lstrip().lower()
-    if kind == "application/pdf" or head.startswith(b"%pdf-"):
+    if media_type == "application/pdf" or head.startswith(b"%pdf-"):
         raise _malformed(url, "it is a PDF, which is not supported; look for a web page with the same content")
-    sniffed = not kind or kind == "application/octet-stream"
-    html = HTML_TYPES.match(kind) or (sniffed and (head.startswith(b"<!doctype html") or b"<html" in head))
-    if not html and not TEXT_TYPES.match(kind) and not (sniffed and b"\0" not in download.body):
-        raise _malformed(url, f"it is {kind or 'binary data'}, not text")
+    sniffed = not media_type or media_type == "application/octet-stream"
+    is_html = HTML_TYPES.match(media_type) or (sniffed and (head.startswith(b"<!doctype html") or b"<html" in head))
+    if not is_html and not TEXT_TYPES.match(media_type) and not (sniffed and b"\0" not in download.body):
+        raise _malformed(url, f"it is {media_type or 'binary data'}, not text")
     text = decoded(download.body, download.content_type)
-    if not html:
+    if not is_html:
         return Page(url=url, final_url=download.final_url, title="", text=text.strip())
     try:
-        found = await asyncio.to_thread(_extract, text, download.final_url)
+        fields = await asyncio.to_thread(_extract, text, download.final_url)
     except Exception as error:  # the page is hostile or the parser has a bug: either way this page gives nothing
         raise _malformed(url, f"its HTML cannot be read ({type(error).__name__})") from error
-    if not found["text"]:
+    if not fields["text"]:
         raise _malformed(url, "the page has no readable text")
-    return Page(url=url, final_url=download.final_url, **found)
+    return Page(url=url, final_url=download.final_url, **fields)
 
 
 async def page_by_reader(url: str, download: Download) -> Page:
@@ -162,16 +162,16 @@ def decoded(body: bytes, content_type: str) -> str:
 
     Valid UTF-8 is hardly ever anything else (unless an escape byte suggests ISO-2022); declarations are often wrong.
     """
-    for mark, name in _BOMS:
+    for mark, encoding in _BOMS:
         if body.startswith(mark):
-            return body.decode(name, "replace")
+            return body.decode(encoding, "replace")
     declared = [*_CHARSET.findall(content_type), *_CHARSET.findall(body[:2048].decode("latin-1"))]
-    names = [*declared, "utf-8"] if b"\x1b" in body else ["utf-8", *declared]
-    for name in names:
+    encodings = [*declared, "utf-8"] if b"\x1b" in body else ["utf-8", *declared]
+    for encoding in encodings:
         try:
-            if (name := codecs.lookup(name).name) in _HOST_CODECS:
+            if (encoding := codecs.lookup(encoding).name) in _HOST_CODECS:
                 continue
-            text = body.decode(_SUPERSETS.get(name, name))
+            text = body.decode(_SUPERSETS.get(encoding, encoding))
             text.encode()  # some of Python's own codecs give lone surrogates
             return text
         except (LookupError, UnicodeError):
@@ -198,30 +198,30 @@ def _extract(html: str, url: str) -> dict[str, Any]:
             html = f"<html><body>{html}</body></html>"
         title = re.search(r"<title[^<>]*>([^<]*)", html, re.IGNORECASE)
         return {"title": unescape(title.group(1)).strip() if title else "", "text": trafilatura.html2txt(html).strip()}
-    eager = deepcopy(DEFAULT_CONFIG)
-    eager["DEFAULT"]["MIN_EXTRACTED_SIZE"] = "10"  # short pages are pages too
+    config = deepcopy(DEFAULT_CONFIG)
+    config["DEFAULT"]["MIN_EXTRACTED_SIZE"] = "10"  # short pages are pages too
     page = trafilatura.bare_extraction(
         html,
         url=url,
         with_metadata=True,
         include_comments=False,
         include_links=False,
-        config=eager,
+        config=config,
         # Only what the page itself declares; the default refuses dates after this machine's today.
         date_extraction_params={"extensive_search": False, "original_date": False, "max_date": "9999-12-31"},
     )
     page = page if isinstance(page, Document) else Document()
     text = (page.text or "").strip()
     if len(text) < SHORT:
-        whole = trafilatura.html2txt(html).strip()
-        text = whole if len(whole) > 4 * len(text) else text
-    about = {"title": page.title or "", "description": (page.description or "").strip()}
-    return {**about, "text": text, "published": page.date}
+        full_text = trafilatura.html2txt(html).strip()
+        text = full_text if len(full_text) > 4 * len(text) else text
+    metadata = {"title": page.title or "", "description": (page.description or "").strip()}
+    return {**metadata, "text": text, "published": page.date}
 
 
-def _error(kind: ToolErrorKind, url: str, why: str, what: str = "fetched") -> ToolError:
-    return ToolError(kind, f"{safe_url(url)[:300]} could not be {what}: {why}")
+def _error(kind: ToolErrorKind, url: str, reason: str, verb: str = "fetched") -> ToolError:
+    return ToolError(kind, f"{safe_url(url)[:300]} could not be {verb}: {reason}")
 
 
-def _malformed(url: str, why: str) -> ToolError:
-    return _error(ToolErrorKind.MALFORMED, url, why, "read")
+def _malformed(url: str, reason: str) -> ToolError:
+    return _error(ToolErrorKind.MALFORMED, url, reason, "read")

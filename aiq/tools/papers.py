@@ -83,13 +83,13 @@ class PaperSearch:
         self._max_results = settings.max_results
 
     async def run(self, arguments: PaperArguments) -> ToolResult:
-        asked = self._provider.search(shortened(arguments.query), arguments.years, self._max_results)
-        found = await self._service.ask(asked)
-        papers = [paper for paper in found[: self._max_results] if not self._deny.has(paper.link)]
-        listed = [_listed(number, paper) for number, paper in enumerate(papers, start=1)]
+        search = self._provider.search(shortened(arguments.query), arguments.years, self._max_results)
+        results = await self._service.ask(search)
+        papers = [paper for paper in results[: self._max_results] if not self._deny.has(paper.link)]
+        entries = [_entry(number, paper) for number, paper in enumerate(papers, start=1)]
         sources = tuple(_source(paper) for paper in papers if paper.link.strip())
-        denied = len(found[: self._max_results]) - len(papers)
-        return ToolResult(content="\n\n".join(listed) or NOTHING, sources=sources, denied=denied)
+        denied = len(results[: self._max_results]) - len(papers)
+        return ToolResult(content="\n\n".join(entries) or NOTHING, sources=sources, denied=denied)
 
 
 def _source(paper: Paper) -> Source:
@@ -98,14 +98,14 @@ def _source(paper: Paper) -> Source:
     return as_source(PaperSearch.name, paper.link, paper.title, text, published)
 
 
-def _listed(number: int, paper: Paper) -> str:
+def _entry(number: int, paper: Paper) -> str:
     """One entry of the list; lines for what the provider does not know are left out."""
-    known = {
+    details = {
         "Publication": escape_tags(one_line(paper.publication)),
         "Citations": "" if paper.citations is None else str(paper.citations),
         "Snippet": escape_tags(one_line(paper.snippet)),
         "Link": safe_url(paper.link),
     }
     year = "" if paper.year is None else f" ({paper.year})"
-    lines = [f"   - **{name}**: {value}" for name, value in known.items() if value]
+    lines = [f"   - **{name}**: {value}" for name, value in details.items() if value]
     return "\n".join([f"{number}. **{escape_tags(one_line(paper.title))}**{year}", *lines])

@@ -37,13 +37,13 @@ def _sentences(paragraph: str) -> Iterator[str]:
 
 def _joined(pieces: Iterable[str], separator: str) -> list[str]:
     """The pieces in groups of at most `WINDOW` characters."""
-    found: list[str] = []
+    groups: list[str] = []
     for piece in pieces:
-        if found and len(found[-1]) + len(piece) + 1 <= WINDOW:
-            found[-1] += separator + piece
+        if groups and len(groups[-1]) + len(piece) + 1 <= WINDOW:
+            groups[-1] += separator + piece
         else:
-            found.append(piece)
-    return found
+            groups.append(piece)
+    return groups
 
 
 _CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -68,13 +68,13 @@ def tokens(text: str) -> list[str]:
     Korean or South-East Asian script gives its overlapping pairs of characters, or its single character.
     """
     plain = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
-    found: list[str] = []
+    terms: list[str] = []
     for term in _TERM.findall(plain):
         if term.isascii() or not _IN_PAIRS.match(term):
-            found.append(_word(term))
+            terms.append(_word(term))
         else:
-            found.extend(term[i : i + 2] for i in range(max(1, len(term) - 1)))
-    return found
+            terms.extend(term[i : i + 2] for i in range(max(1, len(term) - 1)))
+    return terms
 
 
 @lru_cache(maxsize=200_000)
@@ -126,10 +126,10 @@ class PassageIndex:
         """
         import numpy as np
 
-        known = [self._vocabulary[term] for term in tokens(query) if term in self._vocabulary]
-        if not known:
+        term_ids = [self._vocabulary[term] for term in tokens(query) if term in self._vocabulary]
+        if not term_ids:
             return []
-        scores = self._bm25.get_scores(known)
+        scores = self._bm25.get_scores(term_ids)
         best = np.maximum.reduceat(scores, self._starts)
         if allowed is not None:
             best = np.where(allowed, best, 0)
@@ -149,6 +149,6 @@ class PassageIndex:
             room -= cost
         chosen.sort()
         text = self._passages[chosen[0]]
-        for before, i in pairwise(chosen):
-            text += ("\n" if i == before + 1 else GAP) + self._passages[i]
+        for previous, i in pairwise(chosen):
+            text += ("\n" if i == previous + 1 else GAP) + self._passages[i]
         return text[:max_chars]

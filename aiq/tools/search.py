@@ -84,14 +84,14 @@ class WebSearch:
         self._deny = DenyList(deny)
 
     async def run(self, arguments: SearchArguments) -> ToolResult:
-        most, chars = self._settings.max_results, self._settings.max_content_length
-        found = await self._service.ask(self._provider.search(shortened(arguments.query), most))
-        hits = [hit for hit in found.hits[:most] if not self._deny.has(hit.url)]
-        sources = [as_source(self.name, h.url, h.title, h.text[:chars], h.published, h.relevance) for h in hits]
-        said = (found.answer or "").strip()
-        blocks = [f"<Answer>\n{escape_tags(said)}\n</Answer>"] if said else []
+        limit, max_chars = self._settings.max_results, self._settings.max_content_length
+        results = await self._service.ask(self._provider.search(shortened(arguments.query), limit))
+        hits = [hit for hit in results.hits[:limit] if not self._deny.has(hit.url)]
+        sources = [as_source(self.name, h.url, h.title, h.text[:max_chars], h.published, h.relevance) for h in hits]
+        answer = (results.answer or "").strip()
+        blocks = [f"<Answer>\n{escape_tags(answer)}\n</Answer>"] if answer else []
         blocks += [document(s.url or "", s.title, s.text, s.published) for s in sources]
-        denied = len(found.hits[:most]) - len(hits)
+        denied = len(results.hits[:limit]) - len(hits)
         return ToolResult(content=SEPARATOR.join(blocks) or NOTHING, sources=tuple(sources), denied=denied)
 
 

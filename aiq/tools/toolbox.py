@@ -54,12 +54,12 @@ async def open_toolbox(
 
     Raises UserError for bad settings, and for a server that cannot be used.
     """
-    async with AsyncExitStack() as opened:
+    async with AsyncExitStack() as stack:
         servers: Mapping[str, Sequence[Tool]] = {}
         if settings.tools.mcp:
             from aiq.tools.mcp.servers import open_servers  # loads the SDK, which takes a second
 
-            servers = await opened.enter_async_context(open_servers(settings, recorder))
+            servers = await stack.enter_async_context(open_servers(settings, recorder))
         yield build_toolbox(settings, web, client, collections, recorder.tool, servers)
 
 
@@ -79,21 +79,21 @@ def build_toolbox(
     """
     search, papers, knowledge = settings.search, settings.papers, settings.knowledge
     provider = make_provider(SearchProvider, search, "search", client)
-    tools: list[tuple[str, Tool]] = [
+    entries: list[tuple[str, Tool]] = [
         (f"search.provider={search.provider}", WebSearch(provider, search, settings.web.deny)),
         (f"web={settings.web.kind}", FetchPage(web, max_chars=PAGE_CHARS)),
     ]
     if papers.provider is not None:
-        scholar = make_provider(PaperProvider, papers, "papers", client)
-        tools.append((f"papers.provider={papers.provider}", PaperSearch(scholar, papers, settings.web.deny)))
-    if named := tuple(dict.fromkeys(filter(None, [*collections, knowledge.collection]))):
+        paper_provider = make_provider(PaperProvider, papers, "papers", client)
+        entries.append((f"papers.provider={papers.provider}", PaperSearch(paper_provider, papers, settings.web.deny)))
+    if names := tuple(dict.fromkeys(filter(None, [*collections, knowledge.collection]))):
         from aiq.tools.knowledge.search import KnowledgeSearch
 
-        tools.append((f"knowledge.dir={knowledge.dir}", KnowledgeSearch(knowledge, named)))
-    tools.extend((f"tool.{name}", kept(make_tool(name, plugin))) for name, plugin in settings.tool.items())
-    tools.extend((setting, kept(tool)) for setting, offered in servers.items() for tool in offered)
-    origins, made = zip(*tools, ("aiq", Think()), strict=True)
-    return Toolbox(made, origins)
+        entries.append((f"knowledge.dir={knowledge.dir}", KnowledgeSearch(knowledge, names)))
+    entries.extend((f"tool.{name}", kept(make_tool(name, plugin))) for name, plugin in settings.tool.items())
+    entries.extend((setting, kept(tool)) for setting, server_tools in servers.items() for tool in server_tools)
+    origins, tools = zip(*entries, ("aiq", Think()), strict=True)
+    return Toolbox(tools, origins)
 
 
 def make_provider(kind: type, settings: SearchSettings | PapersSettings, section: str, client: AsyncClient) -> Any:
@@ -103,11 +103,11 @@ def make_provider(kind: type, settings: SearchSettings | PapersSettings, section
         return load(target, setting)(settings, client)
     for file in pkgutil.iter_modules(providers.__path__, folder):
         importlib.import_module(file.name)
-    children: list[type] = kind.__subclasses__()
-    shipped = {cls.__module__.removeprefix(folder): cls for cls in children if cls.__module__.startswith(folder)}
+    subclasses: list[type] = kind.__subclasses__()
+    shipped = {cls.__module__.removeprefix(folder): cls for cls in subclasses if cls.__module__.startswith(folder)}
     if target not in shipped:
-        there = f"there are: {', '.join(sorted(shipped))}, or a class of your own as package.module:Class"
-        raise ConfigError(f"{setting}={target}: there is no such provider; {there}")
+        available = f"there are: {', '.join(sorted(shipped))}, or a class of your own as package.module:Class"
+        raise ConfigError(f"{setting}={target}: there is no such provider; {available}")
     return shipped[target](settings, client)
 
 

@@ -42,10 +42,10 @@ class FetchPage:
 
     async def run(self, arguments: FetchArguments) -> ToolResult:
         page = await self._web.fetch(arguments.url)
-        text, shown = page.text[: self._max_chars], truncate(page.text, self._max_chars)
+        text, excerpt = page.text[: self._max_chars], truncate(page.text, self._max_chars)
         addresses = dict.fromkeys((page.final_url, arguments.url)) if text.strip() else ()
         return ToolResult(
-            content=document(safe_url(page.final_url), page.title, shown, iso_date(page.published)),
+            content=document(safe_url(page.final_url), page.title, excerpt, iso_date(page.published)),
             sources=tuple(as_source(self.name, url, page.title, text, page.published) for url in addresses),
         )
 
@@ -83,7 +83,7 @@ class CorpusWeb:
         self._deny.check(url)
         page = self._corpus.page(url)
         if page is None:
-            raise _outside(url, "corpus")
+            raise _not_available(url, "corpus")
         return Page(url=url, final_url=page.url, title=page.title, text=page.text, published=page.published)
 
 
@@ -97,13 +97,13 @@ def _offline_only(url: str) -> URL:
     try:
         parsed = URL(url)
     except (InvalidURL, ValueError):
-        raise _outside(url, "offline web") from None
+        raise _not_available(url, "offline web") from None
     if parsed.scheme not in ("http", "https") or not is_offline_website(parsed.host):
-        raise _outside(url, "offline web")
+        raise _not_available(url, "offline web")
     return parsed
 
 
-def _outside(url: str, web: str) -> ToolError:
+def _not_available(url: str, web: str) -> ToolError:
     return ToolError(
         ToolErrorKind.NOT_AVAILABLE, f"{safe_url(url)[:300]} is not in the {web}; only its pages can be read"
     )

@@ -24,8 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder for world/ and a folder for each dataset")
     parser.add_argument("--seed", type=int, default=0, help="seed of the world (default: %(default)s)")
     sizes = (("questions", 120, "freshqa_mini"), ("tasks", 12, "drb_mini"), ("events", 600, "events_mini"))
-    for size, default, made in sizes:
-        parser.add_argument(f"--{size}", type=_size, default=default, help=f"of {made} (default: %(default)s)")
+    for size, default, dataset in sizes:
+        parser.add_argument(f"--{size}", type=_size, default=default, help=f"of {dataset} (default: %(default)s)")
     args = parser.parse_args(arguments)
     if args.questions + args.tasks + args.events == 0:
         parser.error("--questions, --tasks and --events are all 0; one of them must be more")
@@ -33,8 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
         pages = generate(**vars(args))
     except OSError as error:
         parser.error(f"--out {args.out}: {error.strerror} ({error.filename}); name a folder to write to")
-    made = f"{pages} pages, {args.questions} questions, {args.tasks} research tasks, {args.events} events"
-    print(f"{args.out}: {made} (seed {args.seed})")
+    contents = f"{pages} pages, {args.questions} questions, {args.tasks} research tasks, {args.events} events"
+    print(f"{args.out}: {contents} (seed {args.seed})")
     return 0
 
 

@@ -31,8 +31,8 @@ def with_documents(world: World) -> World:
         company = draw.pick(region.of("company"))
         seats = [held.value for held in world.fact(company, "headquarters").history]
         plant = draw.pick([city for city in region.of("city") if city not in seats])
-        turnover, before = _millions(draw, 1800), _millions(draw, 1800)
-        archive.add(company, "turnover", before, turnover)
+        turnover, previous = _millions(draw, 1800), _millions(draw, 1800)
+        archive.add(company, "turnover", previous, turnover)
         archive.add(company, "auditor", next(people))
         archive.add(company, "plant", plant)
         archive.add(company, "partner", draw.pick(region.of("institute")))
@@ -44,8 +44,8 @@ def with_documents(world: World) -> World:
     return archive
 
 
-def _millions(draw: Draw, most: int) -> Name:
-    text = f"{draw.between(most // 90, most // 10)}.{draw.between(1, 9)} million"
+def _millions(draw: Draw, limit: int) -> Name:
+    text = f"{draw.between(limit // 90, limit // 10)}.{draw.between(1, 9)} million"
     return Name(text, text)
 
 
@@ -53,11 +53,11 @@ def _people(world: World) -> Iterator[Entity]:
     """People in documents: they have no page, and share no surname with anybody in the world."""
     names = Names(world.draw("archive"))
     values = [held.value for fact in world.facts.values() for held in fact.history]
-    taken = {one.short("en") for one in (*world.entities(), *values) if isinstance(one, Entity)}
+    surnames = {entity.short("en") for entity in (*world.entities(), *values) if isinstance(entity, Entity)}
     while True:
         name = names.person()
         person = Entity(names.id(name.en), "person", name, world.regions[0])
-        if person.short("en") not in taken:
+        if person.short("en") not in surnames:
             yield person
 
 
@@ -86,46 +86,46 @@ def _pages(archive: World, entity: Entity, title: str) -> list[list[str]]:
     pages = [[title, fill(words.pick(layout["intro"]), s=entity)]]
     for heading, relation in layout["pages"]:
         pages.append([heading, state(archive.fact(entity, relation), CLOCK, words)] if relation else [heading])
-    idle = iter(words.shuffled(layout["fillers"]))
+    fillers = iter(words.shuffled(layout["fillers"]))
     return [
-        [*page, *(next(idle) for _ in range(count)), f"{title} - page {number} of {len(pages)}"]
+        [*page, *(next(fillers) for _ in range(count)), f"{title} - page {number} of {len(pages)}"]
         for number, (page, count) in enumerate(zip(pages, layout["idle"], strict=True), start=1)
     ]
 
 
 def write_document_questions(folder: Path, archive: World) -> None:
     """Write `questions.jsonl` and `truth.jsonl`: one or more facts per question, in random order."""
-    draw, stated = archive.draw("document questions"), documented(archive)
-    plants, treasurers = ([fact for fact in stated if fact.name == name] for name in ("plant", "treasurer"))
-    double = [way for fact in treasurers for way in _from_web(archive, fact.subject)]
+    draw, document_facts = archive.draw("document questions"), documented(archive)
+    plants, treasurers = ([fact for fact in document_facts if fact.name == name] for name in ("plant", "treasurer"))
+    double = [chain for fact in treasurers for chain in _from_web(archive, fact.subject)]
     double += [[plant, fact] for plant in plants for fact in treasurers if plant.target == fact.subject]
-    onward = draw.shuffled([archive.path(plant.subject, *way) for plant in plants for way in _TABLE["onward"]])
-    single = [[fact] for fact in draw.some(stated, _TABLE["one_hop"])]
-    chosen = draw.shuffled([*single, *double, *onward[: _TABLE["several"] - len(double)]])
-    write_questions(folder, ((_row(archive, facts), facts) for facts in chosen))
+    onward = draw.shuffled([archive.path(plant.subject, *chain) for plant in plants for chain in _TABLE["onward"]])
+    single = [[fact] for fact in draw.some(document_facts, _TABLE["one_hop"])]
+    paths = draw.shuffled([*single, *double, *onward[: _TABLE["several"] - len(double)]])
+    write_questions(folder, ((_row(archive, facts), facts) for facts in paths))
 
 
 def _from_web(archive: World, city: Entity) -> Iterator[list[Fact]]:
     """A path via something that, according to the web, has always been in the city, if there is anything."""
-    leading = (archive.fact(thing, name) for kind, name in _TABLE["leading"] for thing in city.region.of(kind))
-    first = [fact for fact in leading if fact.value is city and len(fact.history) == 1]
-    for fact in archive.draw("to", city.id).shuffled(first)[:1]:
+    candidates = (archive.fact(thing, name) for kind, name in _TABLE["leading"] for thing in city.region.of(kind))
+    constant = [fact for fact in candidates if fact.value is city and len(fact.history) == 1]
+    for fact in archive.draw("to", city.id).shuffled(constant)[:1]:
         yield [fact, archive.fact(city, archive.draw("wanted", city.id).pick(("budget", "treasurer")))]
 
 
 def _row(archive: World, facts: Sequence[Fact]) -> dict[str, Any]:
     key = [fact.key for fact in facts]
-    stated = [fact for fact in facts if fact.relation.in_document]
+    document_facts = [fact for fact in facts if fact.relation.in_document]
     return {
         "question": ask(facts, archive.draw("document question words", key)),
         "num_hops": "one-hop" if len(facts) == 1 else "multi-hop",
         "fact_type": f"{pace(fact.relation for fact in facts)}-changing",
-        "evidence": "documents" if stated == facts else "mixed",
-        "pages": "; ".join(map(_place, stated)),
+        "evidence": "documents" if document_facts == facts else "mixed",
+        "pages": "; ".join(map(_citation_key, document_facts)),
     }
 
 
-def _place(fact: Fact) -> str:
+def _citation_key(fact: Fact) -> str:
     """The citation key of the page that states the fact."""
-    stated = [relation for _, relation in _LAYOUTS[fact.subject.kind]["pages"]]
-    return f"{_file_name(fact.subject)}, p.{stated.index(fact.name) + 2}"
+    relations = [relation for _, relation in _LAYOUTS[fact.subject.kind]["pages"]]
+    return f"{_file_name(fact.subject)}, p.{relations.index(fact.name) + 2}"

@@ -88,9 +88,9 @@ class Fact:
     @property
     def words(self) -> Wordings:
         """How its subject's language states it and asks for it; facts only in documents have no Chinese wording."""
-        found = self.relation.zh if self.subject.language == "zh" else self.relation.en
-        assert found is not None, f"{self.key} has no wordings in Chinese"
-        return found
+        wordings = self.relation.zh if self.subject.language == "zh" else self.relation.en
+        assert wordings is not None, f"{self.key} has no wordings in Chinese"
+        return wordings
 
     @property
     def value(self) -> Value:

@@ -54,19 +54,19 @@ class Known(NamedTuple):
     def fits(self, where: Mapping[str, Any]) -> bool:
         """Whether it has these values (any of several alternatives) and the property."""
         return all(
-            wanted in self.properties
+            value in self.properties
             if name == "property"
-            else self.value(name) in ([wanted] if isinstance(wanted, str) else wanted)
-            for name, wanted in where.items()
+            else self.value(name) in ([value] if isinstance(value, str) else value)
+            for name, value in where.items()
         )
 
 
 def apportioned(count: int, shares: Mapping[str, int]) -> dict[str, int]:
     """Apportion `count` by these shares; the largest remainders get the rest."""
-    whole = sum(shares.values())
-    parts = {name: count * share // whole for name, share in shares.items()}
-    rest = sorted(shares, key=lambda name: -(count * shares[name] % whole))
-    return {name: part + (name in rest[: count - sum(parts.values())]) for name, part in parts.items()}
+    total = sum(shares.values())
+    parts = {name: count * share // total for name, share in shares.items()}
+    by_remainder = sorted(shares, key=lambda name: -(count * shares[name] % total))
+    return {name: part + (name in by_remainder[: count - sum(parts.values())]) for name, part in parts.items()}
 
 
 class _Series:
@@ -74,46 +74,46 @@ class _Series:
 
     def __init__(self, world: World, names: Names) -> None:
         self._world, self._names = world, names
-        self._known: dict[tuple[str, str], list[str]] = {}
+        self._titles: dict[tuple[str, str], list[str]] = {}
         self._editions: Counter[tuple[str, str, int]] = Counter()
 
     def title(self, country: str, theme: str, year: int) -> str:
-        known, place = self._known.setdefault((country, theme), []), self._editions[country, theme, year]
+        titles, index = self._titles.setdefault((country, theme), []), self._editions[country, theme, year]
         self._editions[country, theme, year] += 1
-        if place == len(known):
-            kind = self._world.draw("series", country, theme, place).pick(_PROSE["kinds"])
-            known.append(f"{self._names.stem().en} {theme} {kind}")
-        return f"{known[place]} {year}"
+        if index == len(titles):
+            kind = self._world.draw("series", country, theme, index).pick(_PROSE["kinds"])
+            titles.append(f"{self._names.stem().en} {theme} {kind}")
+        return f"{titles[index]} {year}"
 
 
 def make_events(world: World, count: int) -> list[Known]:
     """`count` events, sorted by date, with recurring series and organisers."""
     names = Names(world.draw("event names"))
     countries = _TABLE["countries"]
-    dated = sorted(
+    slots = sorted(
         (_day(world.draw("event day", country, theme, number)), country, theme)
         for country, part in apportioned(count, {name: row["share"] for name, row in countries.items()}).items()
         for theme, size in apportioned(part, countries[country]["themes"]).items()
         for number in range(size)
     )
     organisers = {country: [names.stem().en for _ in range(5)] for country in countries}
-    totals, seen, series = Counter(country for _, country, _ in dated), Counter[str](), _Series(world, names)
+    totals, counts, series = Counter(country for _, country, _ in slots), Counter[str](), _Series(world, names)
     needles = {name: total - world.draw("needle", name).below(min(_LAST, total)) for name, total in totals.items()}
-    made = []
-    for number, (day, country, theme) in enumerate(dated, start=1):
-        seen[country] += 1
-        needle = _TABLE["needles"][country] if seen[country] == needles[country] else None
+    events = []
+    for number, (day, country, theme) in enumerate(slots, start=1):
+        counts[country] += 1
+        needle = _TABLE["needles"][country] if counts[country] == needles[country] else None
         draw, words = world.draw("event", number), world.draw("event words", number)
         city, attendance = draw.pick(countries[country]["cities"]), draw.between(3, 60) ** 2 + draw.below(40)
         name = draw.pick(organisers[country])
         organiser = draw.pick(_PROSE["organisers"]).format(name=name, country=country, city=city)
-        said = {"organiser": organiser, "city": city, "attendance": f"{attendance:,}", "day": spelled_day(day, "en")}
-        opening = fill(words.pick(_PROSE["openings"]), topic=draw.pick(_PROSE["about"][theme]), **said)
-        properties, told = _told(draw, words, needle)
+        values = {"organiser": organiser, "city": city, "attendance": f"{attendance:,}", "day": spelled_day(day, "en")}
+        opening = fill(words.pick(_PROSE["openings"]), topic=draw.pick(_PROSE["about"][theme]), **values)
+        properties, sentences = _details(draw, words, needle)
         event = Event(
             event_id=f"ev-{number:05}",
             title=series.title(country, theme, day.year),
-            summary=" ".join([opening, *told]),
+            summary=" ".join([opening, *sentences]),
             country=country,
             city=city,
             event_theme=theme,
@@ -122,8 +122,8 @@ def make_events(world: World, count: int) -> list[Known]:
             organiser=organiser,
             url=address("events", f"ev-{number:05}"),
         )
-        made.append(Known(event, properties))
-    return made
+        events.append(Known(event, properties))
+    return events
 
 
 def _day(draw: Draw) -> date:
@@ -132,7 +132,7 @@ def _day(draw: Draw) -> date:
     return max(days) if draw.chance(50) else days[0]
 
 
-def _told(draw: Draw, words: Draw, needle: str | None) -> tuple[frozenset[str], list[str]]:
+def _details(draw: Draw, words: Draw, needle: str | None) -> tuple[frozenset[str], list[str]]:
     """The properties of an event, and the sentences after the first one of its summary."""
     properties = {"needle"} if needle else set[str]()
     sentences = [needle] if needle else []
@@ -149,12 +149,12 @@ def questions(events: Sequence[Known]) -> Iterator[tuple[dict[str, Any], TruthRo
     """Those of the table's questions that these events can answer, each with its truth; ids count from 1."""
     number = 0
     for row in _TABLE["questions"]:
-        found = [known for known in events if known.fits(row.get("where", {}))]
-        if not found:
+        matches = [known for known in events if known.fits(row.get("where", {}))]
+        if not matches:
             continue
         number += 1
         scan = row.get("scan", False)
-        asked = {
+        question = {
             "id": str(number),
             "language": "en",
             "question": row["ask"],
@@ -163,25 +163,25 @@ def questions(events: Sequence[Known]) -> Iterator[tuple[dict[str, Any], TruthRo
             "evidence": "summaries" if scan else "fields",
         }
         expected = (
-            Expected(items=tuple(known.event.event_id for known in found))
+            Expected(items=tuple(known.event.event_id for known in matches))
             if row.get("list")
-            else Expected(numbers=tuple(_numbers(found, row.get("by"), row.get("of", "count"))))
+            else Expected(numbers=tuple(_numbers(matches, row.get("by"), row.get("of", "count"))))
         )
-        yield asked, TruthRow(sample_id=str(number), hops=1, needs_depth=scan, expected=expected)
+        yield question, TruthRow(sample_id=str(number), hops=1, needs_depth=scan, expected=expected)
 
 
-def _numbers(found: Sequence[Known], by: str | None, of: str) -> Iterator[NeededNumber]:
-    """A number for each value of `by`, or one number for all."""
+def _numbers(matches: Sequence[Known], field: str | None, measure: str) -> Iterator[NeededNumber]:
+    """A number for each value of `field`, or one number for all."""
     groups: dict[str, list[Known]] = {}
-    for known in found:
-        groups.setdefault(known.value(by) if by else "", []).append(known)
+    for known in matches:
+        groups.setdefault(known.value(field) if field else "", []).append(known)
     for name, group in sorted(groups.items()):
         value = {
             "count": len(group),
-            "share": round(100 * len(group) / len(found), 4),
+            "share": round(100 * len(group) / len(matches), 4),
             "attendance": sum(known.event.attendance for known in group),
-        }[of]
-        yield NeededNumber(labels=_spellings(name) if by else (), value=value, percent=of == "share")
+        }[measure]
+        yield NeededNumber(labels=_spellings(name) if field else (), value=value, percent=measure == "share")
 
 
 def _spellings(name: str) -> tuple[str, ...]:
@@ -196,6 +196,6 @@ def _spellings(name: str) -> tuple[str, ...]:
 def write_events(folder: Path, events: Sequence[Known]) -> None:
     """Write `events.jsonl`, `questions.jsonl` and `truth.jsonl`."""
     write_jsonl(folder / "events.jsonl", (known.event for known in events))
-    asked = list(questions(events))
-    write_jsonl(folder / "questions.jsonl", (row for row, _ in asked))
-    write_jsonl(folder / "truth.jsonl", (truth for _, truth in asked))
+    pairs = list(questions(events))
+    write_jsonl(folder / "questions.jsonl", (row for row, _ in pairs))
+    write_jsonl(folder / "truth.jsonl", (truth for _, truth in pairs))

@@ -8,33 +8,33 @@ from benchmarks.closed_world.entities import CLOCK, Dated, Entity, Region, Value
 from benchmarks.closed_world.names import MONTHS, Name, Names, form, names
 from benchmarks.closed_world.tables import Language, table
 
-_WORDS, _MADE = table("names"), table("entities")
+_WORDS, _ENTITIES = table("names"), table("entities")
 Rule = Sequence[Any]
 
 
 def build_world(seed: int, *, english: int, chinese: int) -> World:
     """A world of `english` + `chinese` regions; regions refer only to others of the same language."""
     world = World(seed)
-    given = Names(world.draw("names"))
+    namer = Names(world.draw("names"))
     for number in range(english + chinese):
-        world.regions.append(_region(number, "en" if number < english else "zh", given))
-        _Stage(world, world.regions[number], given, "places").fill()
+        world.regions.append(_region(number, "en" if number < english else "zh", namer))
+        _Stage(world, world.regions[number], namer, "places").fill()
     for region in world.regions:
-        _Stage(world, region, given, "works").fill()
+        _Stage(world, region, namer, "works").fill()
     return world
 
 
-def _region(number: int, language: Language, given: Names) -> Region:
+def _region(number: int, language: Language, namer: Names) -> Region:
     """An empty landscape."""
     landscape, industry = (_WORDS[key][number % len(_WORDS[key])] for key in ("landscapes", "industries"))
-    name, country = form("brand", given.stem(), Name(**landscape["name"])), given.stem(3)
+    name, country = form("brand", namer.stem(), Name(**landscape["name"])), namer.stem(3)
     return Region(
         number=number,
         language=language,
         name=name,
         place=Name(f"{landscape['preposition']} the {name.en}", name.zh),
         country=country,
-        rivers=(given.stem(), given.stem()),
+        rivers=(namer.stem(), namer.stem()),
         industry=Name(**industry["name"]),
         suffixes=names(industry["suffixes"]),
     )
@@ -43,30 +43,30 @@ def _region(number: int, language: Language, given: Names) -> Region:
 class _Stage:
     """Makes the entities and facts of one stage (`places`, `works`) of `entities.toml` in one region."""
 
-    def __init__(self, world: World, region: Region, given: Names, stage: str) -> None:
-        self._world, self._region, self._names = world, region, given
-        self._draw, self._made = world.draw(stage, region.number), _MADE[stage]
+    def __init__(self, world: World, region: Region, namer: Names, stage: str) -> None:
+        self._world, self._region, self._names = world, region, namer
+        self._draw, self._rules = world.draw(stage, region.number), _ENTITIES[stage]
 
     def fill(self) -> None:
-        for kind, made in self._made.items():
-            new = (self._entity(kind, visible) for visible in made["visible"])
-            for subject in new if made["visible"] else self._region.of(kind):
-                self._describe(subject, made["facts"])
+        for kind, spec in self._rules.items():
+            entities = (self._entity(kind, visible) for visible in spec["visible"])
+            for subject in entities if spec["visible"] else self._region.of(kind):
+                self._describe(subject, spec["facts"])
 
     def _entity(self, kind: str, visible: bool) -> Entity:
-        region, given, role, key = self._region, self._names, "", ""
-        candidates: Iterable[Name] = given.titles()
+        region, namer, role, key = self._region, self._names, "", ""
+        candidates: Iterable[Name] = namer.titles()
         if kind == "scene":
             role, scene = list(_WORDS["scenes"].items())[len(region.of(kind))]
             candidates = [form("scene", Name(**scene) if scene else region.industry, region.place)]
             key = f"{role}-{region.name.en}"
         elif kind == "festival":
             role, festival = self._draw.pick(list(_WORDS["festivals"].items()))
-            candidates = given.brands((Name(**festival),), region.number)
+            candidates = namer.brands((Name(**festival),), region.number)
         elif kind != "book":
-            candidates = given.brands(names(_WORDS.get(kind, "")) or region.suffixes, region.number)
-        name = given.stem() if kind == "city" else given.unused(candidates)
-        entity = Entity(given.id(key or name.en), kind, name, region, role, visible)
+            candidates = namer.brands(names(_WORDS.get(kind, "")) or region.suffixes, region.number)
+        name = namer.stem() if kind == "city" else namer.unused(candidates)
+        entity = Entity(namer.id(key or name.en), kind, name, region, role, visible)
         region.of(kind).append(entity)
         return entity
 
@@ -75,7 +75,7 @@ class _Stage:
         person = Entity(self._names.id(name.en), "person", name, self._region, role, visible=False)
         if page:
             self._region.of("person").append(person)
-            self._describe(person, _MADE["person"])
+            self._describe(person, _ENTITIES["person"])
         return person
 
     def _describe(self, subject: Entity, rules: Mapping[str, Rule]) -> None:
@@ -90,16 +90,16 @@ class _Stage:
             case ["tens", low, high]:
                 return self._counts(draw.between(low, high) * 10 + draw.below(10))
             case ["seats", years]:
-                return self._in_turn(self._seats(), years)
+                return self._succession(self._seats(), years)
             case ["holders", role, years]:  # two or three, of whom only the last has a page
                 earlier = [self._person(role, page=False) for _ in range(draw.between(1, 2))]
-                return self._in_turn([*earlier, self._person(role)], years)
+                return self._succession([*earlier, self._person(role)], years)
             case ["winners", first, last]:
                 years = range(first, last + 1)
                 people = [self._person(subject.role, page=year == last) for year in years]
                 month = 1 + list[Value](MONTHS).index(self._world.fact(subject, "month").value)
                 day = draw.between(5, 26)
-                return [Dated(date(year, month, day), one) for year, one in zip(years, people, strict=True)]
+                return [Dated(date(year, month, day), person) for year, person in zip(years, people, strict=True)]
         return [self._value(subject, rule)]
 
     def _value(self, subject: Entity, rule: Rule) -> Value:
@@ -141,16 +141,16 @@ class _Stage:
             counts[number] = draw.day(date(year, 1, 8), date(year, 9, 28))
         return [Dated(day, count) for count, day in counts.items()]
 
-    def _in_turn(self, values: Sequence[Value], years: int) -> Sequence[Dated | Value]:
+    def _succession(self, values: Sequence[Value], years: int) -> Sequence[Dated | Value]:
         """The values in succession, the last of them for at most `years` years (and at least five weeks).
 
         A single value has always held.
         """
         if len(values) == 1:
             return values
-        changed = self._draw.day(CLOCK - timedelta(days=365 * years), CLOCK - timedelta(days=36))
-        dated: list[Dated] = []
+        since = self._draw.day(CLOCK - timedelta(days=365 * years), CLOCK - timedelta(days=36))
+        history: list[Dated] = []
         for value in reversed(values):
-            dated.insert(0, Dated(changed, value))
-            changed -= timedelta(days=self._draw.between(500, 1900))
-        return dated
+            history.insert(0, Dated(since, value))
+            since -= timedelta(days=self._draw.between(500, 1900))
+        return history

@@ -37,5 +37,5 @@ def _pages(attack: Mapping[str, Any], subject: Entity, question: str) -> Iterato
     text = attack.get("text", _TABLE["lure"]).format(**words)
     yield {"url": url, "title": f"{subject} founder", "text": f"{text}\n{question} {subject} founder."}
     if serve := attack.get("serve"):
-        served = {name: value.format(**words) if name == "redirect" else value for name, value in serve.items()}
-        yield {"url": f"{url}/full", "title": "More", "text": "More.", "serve": served}
+        response = {name: value.format(**words) if name == "redirect" else value for name, value in serve.items()}
+        yield {"url": f"{url}/full", "title": "More", "text": "More.", "serve": response}

@@ -60,8 +60,8 @@ class _About:
                 body.append(about(words.pick(fact.words.unchanged), entity))
         page = self._page(entity.url, str(entity), [*self._opening(), *words.shuffled(body)], day)
         values = (fact.at(day).value for fact in self._facts)
-        links = [one for one in values if isinstance(one, Entity) and one.kind != "country"]
-        items = "".join(f'<li><a href="{one.url}">{one}</a></li>' for one in links)
+        links = [target for target in values if isinstance(target, Entity) and target.kind != "country"]
+        items = "".join(f'<li><a href="{target.url}">{target}</a></li>' for target in links)
         return page.model_copy(update={"html_extra": f"<nav><ul>{items}</ul></nav>" if items else None})
 
     def _opening(self) -> Iterator[str]:
@@ -84,8 +84,8 @@ class _About:
         begun, turned, volume = self._facts
         body = [state(begun, day, words), state(turned, day, words)]
         for kind in _TOPICS[scene.role]["asked"]:
-            listed = enumerated(words.shuffled(scene.region.of(kind)))
-            body.append(fill(words.pick(prose.listing[kind]), list=listed))
+            names = enumerated(words.shuffled(scene.region.of(kind)))
+            body.append(fill(words.pick(prose.listing[kind]), list=names))
         body += [tell(words.pick(prose.first_count), volume, volume.history[0], day), state(volume, day, words)]
         return self._page(scene.url, fill(str(scene)), [*body, *self._idle(2)], day)
 
@@ -95,8 +95,8 @@ class _About:
         changing = [fact for fact in self._facts if fact.relation.change != "never" and fact.name != "stadium"]
         for year in draw.some(range(2021, 2026), draw.below(4)):
             day = draw.day(date(year, 2, 1), date(year, 5, 31))
-            known = [fact for fact in changing if fact.history[0].since < day]
-            if body := [ask([fact], words) + prose.space + state(fact, day, words) for fact in known]:
+            facts = [fact for fact in changing if fact.history[0].since < day]
+            if body := [ask([fact], words) + prose.space + state(fact, day, words) for fact in facts]:
                 title = prose.yearbook.format(s=self._entity, year=year)
                 yield self._page(address("yearbook", f"{year}/{self._entity.id}"), title, body + self._idle(2), day)
 
@@ -123,8 +123,8 @@ class _About:
         entity, draw = self._entity, self._world.draw("blog", self._entity.id)
         if (blog := self._prose.blog.get(entity.kind)) and draw.chance(40):
             day = draw.day(date(2023, 1, 1), date(2026, 9, 30))
-            heard = self._world.fact(entity, blog["heard"])
-            title, text = (tell(blog[part], heard, heard.at(day), day) for part in ("title", "text"))
+            fact = self._world.fact(entity, blog["heard"])
+            title, text = (tell(blog[part], fact, fact.at(day), day) for part in ("title", "text"))
             yield self._page(address("wayfarer", entity.id), title, [text], day, self._prose.dateline[:1])
 
     def _idle(self, count: int) -> list[str]:
@@ -142,11 +142,11 @@ class _About:
 
 def _namesakes(world: World) -> Iterator[Page]:
     """A disambiguation page for each first word that several names share."""
-    shared: dict[str, list[str]] = {}
+    by_stem: dict[str, list[str]] = {}
     for entity in world.entities():
         if entity.kind in ("company", "institute", "festival", "club"):
-            shared.setdefault(entity.name.en.split()[0], []).append(entity.name.en)
-    for stem, names in shared.items():
+            by_stem.setdefault(entity.name.en.split()[0], []).append(entity.name.en)
+    for stem, names in by_stem.items():
         if len(names) > 1:
             page = {part: text.format(stem=stem, names=", ".join(names)) for part, text in _NAMESAKES.items()}
             yield Page(url=address("namesakes", stem.lower()), **page)

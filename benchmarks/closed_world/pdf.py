@@ -35,8 +35,8 @@ def _content(paragraphs: Sequence[str]) -> str:
         lines += [*textwrap.wrap(paragraph, LINE, break_on_hyphens=False), ""]
     if len(lines) > LINES + 1:
         raise ValueError(f"a page has {len(lines)} lines, but only {LINES} fit")
-    shown = "".join(f"{_string(line)} Tj T*\n" for line in lines[:-1])
-    stream = f"BT\n/F1 10 Tf\n14 TL\n56 780 Td\n{shown}ET"
+    text = "".join(f"{_string(line)} Tj T*\n" for line in lines[:-1])
+    stream = f"BT\n/F1 10 Tf\n14 TL\n56 780 Td\n{text}ET"
     return f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream"
 
 

@@ -74,8 +74,8 @@ def choose_questions(world: World, count: int) -> list[Asked]:
         while len(questions) < share * count // sum(shares.values()):  # rounded so that the shares add up
             number = next(tries)
             make, region = makers[number % len(makers)], regions[number // len(makers) % len(regions)]
-            if asked := make(world, region, world.draw("question", sort, number)):
-                questions.setdefault(asked.key, asked)
+            if question := make(world, region, world.draw("question", sort, number)):
+                questions.setdefault(question.key, question)
     return world.draw("order").shuffled(list(questions.values()))
 
 
@@ -87,19 +87,19 @@ def _makers(sort: str) -> list[Maker]:
         return [partial(_premise, Premise(**row)) for row in _TABLE[sort]]
     chains = [[relation] for relation in RELATIONS.values() if not (relation.in_document or relation.kind == "scene")]
     for _ in range(_TABLE["numbers"].index(sort) - 1):
-        chains = [[*chain, after] for chain in chains if chain[-1].path for after in of_kind(chain[-1].value)]
-    return [partial(_along, [chain for chain in chains if pace(chain) == change]) for change in PACES]
+        chains = [[*chain, link] for chain in chains if chain[-1].path for link in of_kind(chain[-1].value)]
+    return [partial(_chain_question, [chain for chain in chains if pace(chain) == change]) for change in PACES]
 
 
-def _along(chains: Sequence[Sequence[Relation]], world: World, region: Region, draw: Draw) -> Asked | None:
+def _chain_question(chains: Sequence[Sequence[Relation]], world: World, region: Region, draw: Draw) -> Asked | None:
     """A question along one of the chains; None if it leads back to something already met, which is too easy."""
     kind = draw.pick(sorted({chain[0].kind for chain in chains}))
     chain = draw.pick([chain for chain in chains if chain[0].kind == kind])
     start = draw.pick(region.of(kind))
     facts = world.path(start, *(relation.name for relation in chain))
-    met = [start, *(fact.value for fact in facts if isinstance(fact.value, Entity))]
+    visited = [start, *(fact.value for fact in facts if isinstance(fact.value, Entity))]
     key = tuple(fact.key for fact in facts)
-    if len(set(met)) < len(met):
+    if len(set(visited)) < len(visited):
         return None
     return Asked(key, ask(facts, world.draw("question words", key)), answers(facts[-1].value), tuple(facts))
 
@@ -110,23 +110,23 @@ def _comparison(form: Comparison, world: World, region: Region, draw: Draw) -> A
     subjects, leading = region.of(form.kind), list[Fact]()
     if form.seated:
         city = draw.pick(region.of("city"))
-        leading = [seat for one in subjects if (seat := world.fact(one, form.seated)).value is city]
+        leading = [seat for subject in subjects if (seat := world.fact(subject, form.seated)).value is city]
         subjects, words["city"] = [seat.subject for seat in leading], city
     if form.sample:
         subjects = draw.shuffled(subjects)[: form.sample]
         words["names"] = subjects
     if form.via:
-        leading = [world.fact(one, form.via) for one in subjects]
+        leading = [world.fact(subject, form.via) for subject in subjects]
         subjects = [fact.target for fact in leading]
-    facts = [world.fact(one, form.measure) for one in subjects]
+    facts = [world.fact(subject, form.measure) for subject in subjects]
     words["year"] = year = draw.between(*form.before)
-    accepted = _accepted(form, facts, year) if len(facts) > 2 else ()
+    accepted = _comparison_answers(form, facts, year) if len(facts) > 2 else ()
     key = fill(form.ask[0], **words)
     text = fill(world.draw("question words", key).pick(form.ask), **words)
     return Asked(key, text, accepted, (*leading, *facts), needs_depth=True) if accepted else None
 
 
-def _accepted(form: Comparison, facts: Sequence[Fact], year: int) -> Texts:
+def _comparison_answers(form: Comparison, facts: Sequence[Fact], year: int) -> Texts:
     """How many are before the year, or whose is the largest or smallest; empty if none are, or for a tie."""
     if form.best is None:
         count = sum(fact.number < year for fact in facts)
@@ -146,9 +146,9 @@ def _premise(form: Premise, world: World, region: Region, draw: Draw) -> Asked |
         return None
     words = {"start": pair[0], "subject": fact.subject, "right": fact.target}
     if form.wrong == "value":
-        words["wrong"] = _another(draw, region, fact.target)
+        words["wrong"] = _other_entity(draw, region, fact.target)
     elif form.wrong == "subject":
-        words["other"] = pair[1] if form.drawn else _another(draw, region, fact.subject)
+        words["other"] = pair[1] if form.drawn else _other_entity(draw, region, fact.subject)
         words["wrong"] = world.fact(words["other"], fact.name).target
     wordings = draw.pick(form.ask)
     key = fill(wordings[0], **words)
@@ -157,33 +157,33 @@ def _premise(form: Premise, world: World, region: Region, draw: Draw) -> Asked |
     return Asked(key, text, accepted, tuple(facts[form.named :]), false_premise=True)
 
 
-def _another(draw: Draw, region: Region, entity: Entity) -> Entity:
+def _other_entity(draw: Draw, region: Region, entity: Entity) -> Entity:
     return draw.pick([other for other in region.of(entity.kind) if other != entity])
 
 
 def write_freshqa(folder: Path, world: World, questions: Sequence[Asked]) -> None:
     """Write `freshqa_mini.csv` and `truth.jsonl`; ids count from 1, every sixth row is in split DEV."""
     numbered = list(enumerate(questions, start=1))
-    truths = (path_truth(number, asked.facts, needs_depth=asked.needs_depth) for number, asked in numbered)
+    truths = (path_truth(number, question.facts, needs_depth=question.needs_depth) for number, question in numbered)
     write_jsonl(folder / "truth.jsonl", truths)
     with (folder / "freshqa_mini.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, _TABLE["columns"], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(_row(world, number, asked) for number, asked in numbered)
+        writer.writerows(_row(world, number, question) for number, question in numbered)
 
 
-def _row(world: World, number: int, asked: Asked) -> dict[str, str]:
-    change = pace(fact.relation for fact in asked.facts)
-    since = max((fact.changed.year for fact in asked.facts if fact.relation.change != "never"), default=0)
+def _row(world: World, number: int, question: Asked) -> dict[str, str]:
+    change = pace(fact.relation for fact in question.facts)
+    since = max((fact.changed.year for fact in question.facts if fact.relation.change != "never"), default=0)
     return {
         "id": str(number),
         "split": "DEV" if number % 6 == 0 else "TEST",
-        "question": asked.text,
+        "question": question.text,
         "effective_year": str(since) if since >= 2022 else "before 2022",
         "next_review": _TABLE["next_review"][change],
-        "false_premise": str(asked.false_premise).upper(),
-        "num_hops": "one-hop" if len(asked.facts) == 1 else "multi-hop",
+        "false_premise": str(question.false_premise).upper(),
+        "num_hops": "one-hop" if len(question.facts) == 1 else "multi-hop",
         "fact_type": f"{change}-changing",
-        "source": "\n".join(dict.fromkeys(map(world.source, asked.facts))),
-        **{f"answer_{index}": answer for index, answer in enumerate(asked.answers)},
+        "source": "\n".join(dict.fromkeys(map(world.source, question.facts))),
+        **{f"answer_{index}": answer for index, answer in enumerate(question.answers)},
     }

@@ -51,22 +51,22 @@ class Relation(Record):
 
 
 RELATIONS: dict[tuple[str, str], Relation] = {
-    (kind, name): Relation(kind=kind, name=name, in_document=rows is not table("relations"), **row)
-    for rows in (table("relations"), table("documents")["relations"])
-    for kind, named in rows.items()
-    for name, row in named.items()
+    (kind, name): Relation(kind=kind, name=name, in_document=relations is not table("relations"), **row)
+    for relations in (table("relations"), table("documents")["relations"])
+    for kind, rows in relations.items()
+    for name, row in rows.items()
 }
 """By kind of subject and name, in the order of the tables; a name never means two different things."""
 
 
 def pace(relations: Iterable[Relation]) -> Change:
     """The rate of change of the fastest one."""
-    return max((found.change for found in relations), key=PACES.index)
+    return max((relation.change for relation in relations), key=PACES.index)
 
 
 def of_kind(kind: str) -> tuple[Relation, ...]:
     """The relations of one kind of subject on web pages, in the table's order."""
-    return tuple(found for found in RELATIONS.values() if found.kind == kind and not found.in_document)
+    return tuple(relation for relation in RELATIONS.values() if relation.kind == kind and not relation.in_document)
 
 
 PROSE = {language: SimpleNamespace(**table("prose")[language]) for language in ("en", "zh")}

@@ -54,9 +54,9 @@ def choose_tasks(world: World, count: int) -> list[Task]:
 
 def _scene(regions: Sequence[Region], index: int) -> Entity:
     """The scene of the task at `index`: a scene of one region after the other, with varying topics."""
-    turn, place = divmod(index, len(regions))
-    scenes = regions[place].of("scene")
-    return scenes[(place + turn) % len(scenes)]
+    turn, region_index = divmod(index, len(regions))
+    scenes = regions[region_index].of("scene")
+    return scenes[(region_index + turn) % len(scenes)]
 
 
 def _depths(
@@ -64,17 +64,17 @@ def _depths(
 ) -> dict[Fact, int]:
     """The needed facts, each once and at its least depth; at most `_MOST` of each depth."""
     chosen = {world.fact(scene, name): 1 for name in _TABLE["scene"]}
-    found: list[tuple[int, Fact]] = []
+    candidates: list[tuple[int, Fact]] = []
     for member in members:
         depth = 1 if member.visible else 2
-        found += [(depth, world.fact(member, name)) for name in topic["asked"][member.kind]]
+        candidates += [(depth, world.fact(member, name)) for name in topic["asked"][member.kind]]
         person = world.fact(member, topic["link"][member.kind]).target
-        found += [(depth + 1, world.fact(person, name)) for name in _TABLE["personal"]]
-        found += [(3, world.path(person, way, name)[-1]) for way, names in topic["far"].items() for name in names]
-    least = {fact: depth for depth, fact in sorted(found, key=itemgetter(0), reverse=True)}
-    for depth, most in _MOST.items():
-        level = list(dict.fromkeys(fact for at, fact in found if at == depth == least[fact]))
-        chosen |= dict.fromkeys(draw.some(level, most), depth)
+        candidates += [(depth + 1, world.fact(person, name)) for name in _TABLE["personal"]]
+        candidates += [(3, world.path(person, hop, name)[-1]) for hop, names in topic["far"].items() for name in names]
+    min_depth = {fact: depth for depth, fact in sorted(candidates, key=itemgetter(0), reverse=True)}
+    for depth, limit in _MOST.items():
+        level = list(dict.fromkeys(fact for d, fact in candidates if d == depth == min_depth[fact]))
+        chosen |= dict.fromkeys(draw.some(level, limit), depth)
     return chosen
 
 
@@ -137,39 +137,39 @@ def _article(task: Task, pages: Mapping[str, Page], number: int) -> str:
         kept.sort(key=lambda fact: subjects.index(fact.subject.id))
     numbers: dict[str, int] = {}
 
-    def cited(text: str, url: str, end: str = "") -> str:
+    def cite(text: str, url: str, end: str = "") -> str:
         return f"{text}{space}[{numbers.setdefault(url, len(numbers) + 1)}]{end}"
 
-    asked = task.topic["asked"]
+    member_kinds = task.topic["asked"]
     blocks = [f"# {fill(str(task.scene))}", words["intro"]]
     sections = {
         "scene": ["scene"],
-        "member": asked,
+        "member": member_kinds,
         "person": ["person"],
-        "place": {"institute", "city"}.difference(asked),
+        "place": {"institute", "city"}.difference(member_kinds),
     }
     for section, kinds in sections.items():
         paragraphs: dict[str, str] = {}
         for fact in kept:
             if fact.subject.kind in kinds:
                 text = state(fact, world.known(fact), draw)
-                before = paragraphs.get(fact.subject.id)
-                text = cited(text[:-1], world.source(fact), text[-1])
-                paragraphs[fact.subject.id] = f"{before}{space}{text}" if before else text
+                previous = paragraphs.get(fact.subject.id)
+                text = cite(text[:-1], world.source(fact), text[-1])
+                paragraphs[fact.subject.id] = f"{previous}{space}{text}" if previous else text
         if section == "scene":
-            paragraphs["list"] = cited(words["list"], task.scene.url)
+            paragraphs["list"] = cite(words["list"], task.scene.url)
         if paragraphs:
             blocks += [f"## {words[section]}", *paragraphs.values()]
-    closing = [*_compared(kept, task.language), words["shared"], words["caution"], words["outlook"]]
+    closing = [*_comparisons(kept, task.language), words["shared"], words["caution"], words["outlook"]]
     blocks += [f"## {words['assessment']}", space.join(closing), f"## {words['references']}"]
     return "\n\n".join([*blocks, "\n".join(f"[{numbers[url]}] {pages[url].title} - {url}" for url in numbers)])
 
 
-def _compared(facts: Sequence[Fact], language: Language) -> Iterator[str]:
+def _comparisons(facts: Sequence[Fact], language: Language) -> Iterator[str]:
     """Sentences that compare counts and years."""
     for form in _TABLE["compared"]:
-        found = [fact for fact in facts if fact.name in form["relations"]]
-        if len(found) > 1:
-            first, *_, last = sorted(found, key=lambda fact: fact.number, reverse=form["largest"])
+        group = [fact for fact in facts if fact.name in form["relations"]]
+        if len(group) > 1:
+            first, *_, last = sorted(group, key=lambda fact: fact.number, reverse=form["largest"])
             most, least = (spelled(fact, fact.value) for fact in (first, last))
             yield fill(form[language], first=first.subject, last=last.subject, most=most, least=least)

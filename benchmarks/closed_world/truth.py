@@ -19,11 +19,11 @@ from benchmarks.closed_world.tables import Language
 def answers(value: Value, language: Language = "en") -> tuple[str, ...]:
     """Accepted spellings of the value in a short answer, the fullest first; in Chinese also its English name."""
     if isinstance(value, int):
-        found = [f"{value:,}" if value > 2100 else str(value), str(value)]
+        spellings = [f"{value:,}" if value > 2100 else str(value), str(value)]
     else:
-        found = [value.text(language), value.short(language)]
-        found += [value.name.en] if isinstance(value, Entity) else []
-    return tuple(dict.fromkeys(found))
+        spellings = [value.text(language), value.short(language)]
+        spellings += [value.name.en] if isinstance(value, Entity) else []
+    return tuple(dict.fromkeys(spellings))
 
 
 def path_truth(number: int, facts: Sequence[Fact], *, needs_depth: bool = False) -> TruthRow:
@@ -39,10 +39,10 @@ def stated(fact: Fact, depth: int) -> NeededFact:
     """A fact that a research report should state, with subject and value in one sentence."""
     subject, value = fact.subject, fact.value
     # a report on a scene says "the sector"; the landscape is in a heading
-    named = subject.region.name if subject.kind == "scene" else subject
+    name = subject.region.name if subject.kind == "scene" else subject
     languages: tuple[Language, ...] = ("zh", "en") if subject.language == "zh" else ("en",)
-    values = [str(value) if isinstance(value, int) else value.short(each) for each in languages]
-    return _needed(fact, depth, (f"{named.short(each)} & {text}" for each, text in zip(languages, values, strict=True)))
+    values = [str(value) if isinstance(value, int) else value.short(lang) for lang in languages]
+    return _needed(fact, depth, (f"{name.short(lang)} & {text}" for lang, text in zip(languages, values, strict=True)))
 
 
 def _needed(fact: Fact, depth: int, forms: Iterable[str]) -> NeededFact:

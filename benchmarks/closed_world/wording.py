@@ -16,7 +16,7 @@ from benchmarks.closed_world.tables import PROSE, RELATIONS, Language
 def fill(template: str, **words: object) -> str:
     """The template with its words filled in, correct `a(n)` and possessives after `s`, and a capital at the start."""
     text = template.format(**words)
-    text = re.sub(r"\b([Aa])\(n\)(?= ([aeiouAEIOU])?)", lambda found: found[1] + ("n" if found[2] else ""), text)
+    text = re.sub(r"\b([Aa])\(n\)(?= ([aeiouAEIOU])?)", lambda match: match[1] + ("n" if match[2] else ""), text)
     text = re.sub(r"s's\b", "s'", text)
     return text[:1].upper() + text[1:]
 
@@ -42,12 +42,12 @@ def enumerated(entities: Sequence[Entity]) -> str:
 
 def tell(template: str, fact: Fact, held: Dated, day: date) -> str:
     """A template of the fact's relation filled with the given value, as a page of that day would state it."""
-    language, before = fact.subject.language, fact.history[max(fact.history.index(held) - 1, 0)]
+    language, previous = fact.subject.language, fact.history[max(fact.history.index(held) - 1, 0)]
     return fill(
         template,
         s=fact.subject,
         v=spelled(fact, held.value),
-        before=spelled(fact, before.value),
+        before=spelled(fact, previous.value),
         date=spelled_day(day, language, "month"),
         since=spelled_day(held.since, language, "month"),
         edition=held.since.year,
@@ -91,6 +91,6 @@ def follow(fact: Fact, draw: Draw, *, beside: Sequence[Value]) -> str:
 
     `beside`: what else was mentioned; if that could have such a relation too, the question names the subject's kind.
     """
-    plain = any(isinstance(value, Entity) and (value.kind, fact.name) in RELATIONS for value in beside)
-    wordings = [text for text in fact.words.follow if "{t}" in text or not plain]
+    ambiguous = any(isinstance(value, Entity) and (value.kind, fact.name) in RELATIONS for value in beside)
+    wordings = [text for text in fact.words.follow if "{t}" in text or not ambiguous]
     return fill(draw.pick(wordings), t=draw.pick(PROSE[fact.subject.language].referred[fact.subject.kind]))

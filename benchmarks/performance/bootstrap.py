@@ -24,12 +24,12 @@ Array = np.ndarray[Any, Any]
 def plain(over: Array, under: Array, *, resamples: int, seed: int) -> Array:
     """The plain loop: draw, add up, divide, for each resample and metric."""
     draw = np.random.default_rng(seed)
-    found = np.empty((resamples, over.shape[1]))
-    for row in found:
+    ratios = np.empty((resamples, over.shape[1]))
+    for row in ratios:
         picks = draw.integers(0, len(over), len(over))
         for metric in range(over.shape[1]):
             row[metric] = over[picks, metric].sum() / under[picks, metric].sum()
-    return found
+    return ratios
 
 
 def measured(over: Array, under: Array, resamples: int, rounds: int) -> dict[str, tuple[float, Array]]:
@@ -51,16 +51,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     quick = parser.parse_args(arguments).quick
     samples, resamples, rounds = (50, 500, 1) if quick else (SAMPLES, RESAMPLES, ROUNDS)
     draw = np.random.default_rng(0)
-    under = 1.0 + draw.poisson(8, (samples, METRICS))
-    over = draw.binomial(under.astype(int), 0.7).astype(float)
-    found = measured(over, under, resamples, rounds)
+    denominators = 1.0 + draw.poisson(8, (samples, METRICS))
+    numerators = draw.binomial(denominators.astype(int), 0.7).astype(float)
+    results = measured(numerators, denominators, resamples, rounds)
     print(f"{resamples:,} resamples x {samples:,} samples x {METRICS} metrics")
     print(f"{'':12} {'seconds':>8}  standard errors")
-    for name, (seconds, errors) in found.items():
+    for name, (seconds, errors) in results.items():
         print(f"{name:12} {seconds:8.3f}  {errors.min():.5f} to {errors.max():.5f}")
-    alike = np.allclose(found["aiq"][1], found["plain loop"][1], rtol=0.2 if quick else 0.05)
-    broken = not alike or (not quick and found["aiq"][0] > MOST_SECONDS)
-    print("the promise is broken" if broken else f"{found['plain loop'][0] / found['aiq'][0]:.0f} times as fast")
+    agree = np.allclose(results["aiq"][1], results["plain loop"][1], rtol=0.2 if quick else 0.05)
+    broken = not agree or (not quick and results["aiq"][0] > MOST_SECONDS)
+    print("the promise is broken" if broken else f"{results['plain loop'][0] / results['aiq'][0]:.0f} times as fast")
     return 1 if broken else 0
 
 

@@ -95,18 +95,18 @@ def compared(sizes: Sizes, folder: Path) -> Iterator[Verdict]:
     print(f"{'replay of completions of 5 kB':<32}{'load':>8}{'mean':>9}{'first':>9}{'middle':>9}{'last':>9}{'RSS':>8}")
     print(f"{'processor time, a request':<32}{'s':>8}{'ms':>9}{'ms':>9}{'ms':>9}{'ms':>9}{'MB':>8}")
     for size, asked in zip(sizes.recorded, sizes.asked, strict=True):
-        place = folder / str(size)
-        asyncio.run(record(place, size))
-        write_stock(place)
-        found = {"aiq": in_own_process("aiq", place, size, size)}
-        found |= {what: in_own_process(what, place, size, asked) for what in STOCK}
-        for what, one in found.items():
-            thirds = "".join(f"{seconds * 1000:>9.2f}" for seconds in one.thirds)
+        path = folder / str(size)
+        asyncio.run(record(path, size))
+        write_stock(path)
+        costs = {"aiq": in_own_process("aiq", path, size, size)}
+        costs |= {what: in_own_process(what, path, size, asked) for what in STOCK}
+        for what, cost in costs.items():
+            thirds = "".join(f"{seconds * 1000:>9.2f}" for seconds in cost.thirds)
             name = f"{size:,}: {what}, {size if what == 'aiq' else asked:,} asked"
-            print(f"{name:<32}{one.load:>8.3f}{one.mean * 1000:>9.2f}{thirds}{one.grown / 1e6:>8.1f}", flush=True)
-        growth = found["aiq"].thirds[2] / found["aiq"].thirds[0]
+            print(f"{name:<32}{cost.load:>8.3f}{cost.mean * 1000:>9.2f}{thirds}{cost.grown / 1e6:>8.1f}", flush=True)
+        growth = costs["aiq"].thirds[2] / costs["aiq"].thirds[0]
         yield (f"{size:,}: last third of ours is {growth:.2f} times the first", "at most 1.5", growth <= 1.5)
-    faster = min(found[what].mean for what in STOCK) / found["aiq"].mean
+    faster = min(costs[what].mean for what in STOCK) / costs["aiq"].mean
     yield (f"{size:,}: ours is {faster:.0f} times faster a request than vcrpy", "at least 20", faster >= 20)
 
 
@@ -114,13 +114,13 @@ def whole_run(folder: Path) -> Verdict:
     """An experiment replayed and live, in wall-clock seconds, because the live one has a process for the models."""
     seconds = {}
     for mode in ("record", "off", "replay"):
-        own = (f"cassette.dir={folder / 'deep_drb'}", f"output_dir={folder / 'results'}", "runner.progress=false")
+        settings = (f"cassette.dir={folder / 'deep_drb'}", f"output_dir={folder / 'results'}", "runner.progress=false")
         start = time.perf_counter()
-        python("-m", "aiq.run", "experiment=deep_drb", f"cassette={mode}", *own)
+        python("-m", "aiq.run", "experiment=deep_drb", f"cassette={mode}", *settings)
         seconds[mode] = time.perf_counter() - start
-    shown = ", ".join(f"{mode} {taken:.1f} s" for mode, taken in seconds.items())
+    times = ", ".join(f"{mode} {taken:.1f} s" for mode, taken in seconds.items())
     faster = seconds["off"] >= seconds["replay"]
-    return (f"deep_drb: cassette={shown}", "a replay takes no longer than the run live", faster)
+    return (f"deep_drb: cassette={times}", "a replay takes no longer than the run live", faster)
 
 
 def in_own_process(what: str, folder: Path, size: int, asked: int) -> Measured:
@@ -133,10 +133,10 @@ def python(*arguments: str) -> str:
     """The output of Python run in the checkout. Raises SystemExit with its output if it fails."""
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     env = {**os.environ, "PYTHONPATH": paths}
-    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"cassettes: {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr}")
-    return done.stdout
+    proc = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True)
+    if proc.returncode:
+        raise SystemExit(f"cassettes: {' '.join(arguments)} ended with {proc.returncode}:\n{proc.stderr}")
+    return proc.stdout
 
 
 # Recording
@@ -155,8 +155,8 @@ def completion(asked: dict[str, Any]) -> dict[str, Any]:
     message = {"role": "assistant", "content": text, "refusal": None}
     usage = {"prompt_tokens": 350, "completion_tokens": 1200, "total_tokens": 1550}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-    about = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": asked["model"]}
-    return {**about, "choices": [choice], "usage": usage}
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": asked["model"]}
+    return {**head, "choices": [choice], "usage": usage}
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -164,8 +164,8 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     head = await reader.readuntil(b"\r\n\r\n")
     length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
     body = json.dumps(completion(json.loads(await reader.readexactly(length)))).encode()
-    about = f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close"
-    writer.write(f"HTTP/1.1 200 OK\r\n{about}\r\n\r\n".encode() + body)
+    headers = f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close"
+    writer.write(f"HTTP/1.1 200 OK\r\n{headers}\r\n\r\n".encode() + body)
     await writer.drain()
     writer.close()
 
@@ -174,10 +174,10 @@ async def record(folder: Path, size: int) -> None:
     """Record `size` completions, and write the port, which is part of each request, to `port`."""
     server = await asyncio.start_server(answer, "127.0.0.1")
     port = server.sockets[0].getsockname()[1]
-    with recorder(folder, "record") as held, held.for_sample(ACCOUNT, KEY):
-        async with client(port, held.transport(NetworkTransport(Limits()))) as asked:
+    with recorder(folder, "record") as recording, recording.for_sample(ACCOUNT, KEY):
+        async with client(port, recording.transport(NetworkTransport(Limits()))) as api:
             for number in range(size):
-                await ask(asked, number)
+                await ask(api, number)
     server.close()
     (folder / "port").write_text(str(port), encoding="utf-8")
 
@@ -193,9 +193,9 @@ def write_stock(folder: Path) -> None:
         for exchange in store.exchanges(cassette_name(KEY)):
             headers = dict(exchange.request_headers)
             requests.append(Request(exchange.method, exchange.url, exchange.request_body, headers))
-            answered = {name: [value] for name, value in exchange.response_headers}
+            header_map = {name: [value] for name, value in exchange.response_headers}
             status = {"code": exchange.status, "message": "OK"}
-            responses.append({"status": status, "headers": answered, "body": {"string": exchange.response_body}})
+            responses.append({"status": status, "headers": header_map, "body": {"string": exchange.response_body}})
     for what, serializer in zip(STOCK, (yamlserializer, jsonserializer), strict=True):
         text = serialize({"requests": requests, "responses": responses}, serializer)
         (folder / what).write_text(text, encoding="utf-8")
@@ -206,7 +206,7 @@ def write_stock(folder: Path) -> None:
 
 def measure(what: str, folder: Path, size: int, asked: int) -> Figures:
     """The figures of `Measured` for `asked` of the requests, evenly spaced, in order."""
-    numbers = [place * size // asked for place in range(asked)]
+    numbers = [i * size // asked for i in range(asked)]
     port = int((folder / "port").read_text(encoding="utf-8"))
     return asyncio.run(replayed(what, folder, port, numbers))
 
@@ -218,17 +218,17 @@ async def replayed(what: str, folder: Path, port: int, numbers: Sequence[int]) -
         await ask(warm, 0)
     before, start = resident(), time.process_time()
     if what == "aiq":
-        with recorder(folder, "replay") as held, held.for_sample(ACCOUNT, KEY):
+        with recorder(folder, "replay") as recording, recording.for_sample(ACCOUNT, KEY):
             load = time.process_time() - start
-            async with client(port, held.transport(NetworkTransport(Limits()))) as asked:
-                seconds = await timed(asked, numbers)
+            async with client(port, recording.transport(NetworkTransport(Limits()))) as api:
+                seconds = await timed(api, numbers)
     else:
         serializer = what.rpartition(" ")[2].lower()
         stock = vcr.VCR(record_mode="none", match_on=MATCH_ON, serializer=serializer)
         with stock.use_cassette(str(folder / what)):
             load = time.process_time() - start
-            async with client(port) as asked:
-                seconds = await timed(asked, numbers)
+            async with client(port) as api:
+                seconds = await timed(api, numbers)
     third = len(seconds) // 3
     parts = seconds[:third], seconds[third:-third], seconds[-third:]
     return load, statistics.mean(seconds), [statistics.median(part) for part in parts], resident() - before
@@ -246,9 +246,9 @@ async def timed(asked: AsyncOpenAI, numbers: Sequence[int]) -> list[float]:
     seconds = []
     for number in numbers:
         start = time.process_time()
-        told = await ask(asked, number)
+        text = await ask(asked, number)
         seconds.append(time.process_time() - start)
-        if told != completion({"model": "m", "messages": prompt(number)})["choices"][0]["message"]["content"]:
+        if text != completion({"model": "m", "messages": prompt(number)})["choices"][0]["message"]["content"]:
             raise SystemExit(f"the answer to question {number} belongs to another question")
     return seconds
 
@@ -259,19 +259,19 @@ async def ask(asked: AsyncOpenAI, number: int) -> str:
 
 
 def client(port: int, transport: AsyncBaseTransport | None = None) -> AsyncOpenAI:
-    own = None if transport is None else AsyncClient(transport=transport)
-    return AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0, http_client=own)
+    http_client = None if transport is None else AsyncClient(transport=transport)
+    return AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0, http_client=http_client)
 
 
 @contextmanager
 def recorder(folder: Path, mode: str) -> Iterator[Recorder]:
     settings = CassetteSettings.model_validate({"mode": mode, "dir": str(folder), "ignored": ()})
-    held = Recorder(settings, folder, Redactor(()))
+    recording = Recorder(settings, folder, Redactor(()))
     try:
-        yield held
+        yield recording
     finally:
-        held.finish()
-        held.close()
+        recording.finish()
+        recording.close()
 
 
 def resident() -> int:

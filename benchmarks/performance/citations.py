@@ -69,9 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def registry_sizes(sizes: Sizes) -> list[Row]:
     """One report against registries with its sources and more and more others; and what their indexes cost."""
-    known = [_sources(size) for size in sizes.registries]
-    build = _medians([partial(_index, sources) for sources in known], sizes.repeats)
-    indexes = [_index(sources) for sources in known]
+    registries = [_sources(size) for size in sizes.registries]
+    build = _medians([partial(_index, sources) for sources in registries], sizes.repeats)
+    indexes = [_index(sources) for sources in registries]
     parsed = parse_report(report(cited_urls(sizes.registries[0], 100), characters=20_000, citations=200))
     audits = _medians([partial(audit_report, parsed, index) for index in indexes], 4 * sizes.repeats)
     rows = []
@@ -86,12 +86,12 @@ def registry_sizes(sizes: Sizes) -> list[Row]:
 
 def against_parsing(sizes: Sizes) -> list[Row]:
     """A large report against the largest registry, compared with plainly parsing it as Markdown."""
-    most = sizes.registries[-1]
-    index = _index(_sources(most))
+    size = sizes.registries[-1]
+    index = _index(_sources(size))
     plain = MarkdownIt("commonmark").enable("table")
     rows = []
     for entries in (sizes.citations // 5, sizes.citations):
-        text = report(cited_urls(most, entries), characters=sizes.characters, citations=sizes.citations)
+        text = report(cited_urls(size, entries), characters=sizes.characters, citations=sizes.citations)
         parsing, audit = _medians([partial(plain.parse, text), partial(_audit, text, index)], sizes.repeats)
         name = f"{len(text):,} characters, {sizes.citations:,} citations of {entries:,} entries"
         rows += [
@@ -138,7 +138,7 @@ def _medians(works: Sequence[Callable[[], object]], repeats: int) -> list[float]
     seconds: list[list[float]] = [[] for _ in works]
     for _ in range(repeats):
         for work, times in zip(works, seconds, strict=True):
-            _forget()
+            _clear_caches()
             gc.collect()
             start = time.process_time()
             work()
@@ -146,7 +146,7 @@ def _medians(works: Sequence[Callable[[], object]], repeats: int) -> list[float]
     return [statistics.median(times) for times in seconds]
 
 
-def _forget() -> None:
+def _clear_caches() -> None:
     """Empty the caches of reports, URLs and documents."""
     for module in (documents, parse, sanitise, urls):
         for function in vars(module).values():

@@ -41,20 +41,20 @@ _CALLS: dict[str, dict[str, Any]] = {
 
 def rows(count: int) -> Iterator[Row]:
     """`count` events: those of a small collection again and again, with unique ids."""
-    made = [known.event.model_dump() for known in make_events(build_world(0, english=8, chinese=4), min(count, 5000))]
+    events = [known.event.model_dump() for known in make_events(build_world(0, english=8, chinese=4), min(count, 5000))]
     for number in range(count):
-        event = made[number % len(made)]
+        event = events[number % len(events)]
         yield Row(f"event {number}", {**event, "event_id": f"ev-{number}", "title": f"{event['title']} {number}"})
 
 
 def seconds(run: Callable[[], object], times: int) -> float:
     """The minimum processor time of several runs."""
-    found = []
+    durations = []
     for _ in range(times):
-        began = process_time()
+        start = process_time()
         run()
-        found.append(process_time() - began)
-    return min(found)
+        durations.append(process_time() - start)
+    return min(durations)
 
 
 def ask(engine: SqliteEvents, **arguments: Any) -> Answer:
@@ -63,14 +63,14 @@ def ask(engine: SqliteEvents, **arguments: Any) -> Answer:
 
 async def scan(engine: SqliteEvents, peaks: list[int]) -> int:
     """Read pages of 100 to the end; adds the memory in use after each page, in bytes, to `peaks`."""
-    seen, where = 0, dict[str, Any]()
+    count, cursor = 0, dict[str, Any]()
     while True:
-        page = await engine.analyze(query_of(AnalyzeEvents(page_size=100, **where), _FIELDS))
-        seen += len(page.documents)
+        page = await engine.analyze(query_of(AnalyzeEvents(page_size=100, **cursor), _FIELDS))
+        count += len(page.documents)
         peaks.append(tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0)
         if not page.pagination.has_more:
-            return seen
-        where = {"search_after": page.pagination.search_after, "pit_id": page.pagination.pit_id}
+            return count
+        cursor = {"search_after": page.pagination.search_after, "pit_id": page.pagination.pit_id}
 
 
 async def read_pages(engine: SqliteEvents, pages: int) -> None:
@@ -78,29 +78,29 @@ async def read_pages(engine: SqliteEvents, pages: int) -> None:
     async with Client(make_server(engine)) as client:
         await client.list_tools()
         for _ in range(pages):
-            found = await client.call_tool("analyze_events", {"page_size": 100})
-            Reading("analyze_events", 400_000, DenyList(), urls_in_text=False).result(found)
+            result = await client.call_tool("analyze_events", {"page_size": 100})
+            Reading("analyze_events", 400_000, DenyList(), urls_in_text=False).result(result)
 
 
 def measured(count: int, folder: Path, times: int) -> dict[str, float]:
     """Processor seconds by operation, and the growth of memory over a scan in MB."""
     events = list(rows(count)) if count <= 10_000 else rows(count)
-    engine, found = SqliteEvents(_FIELDS, folder / f"{count}.db"), dict[str, float]()
-    found["load"] = seconds(lambda: engine.add(events), times=1)
+    engine, figures = SqliteEvents(_FIELDS, folder / f"{count}.db"), dict[str, float]()
+    figures["load"] = seconds(lambda: engine.add(events), times=1)
     for name, call in _CALLS.items():
-        found[name] = seconds(lambda call=call: ask(engine, page_size=1, **call), times)  # type: ignore[misc]
-    found["a page, found"] = seconds(lambda: [ask(engine, page_size=100) for _ in range(20)], times) / 20
-    found["a page, found and read"] = seconds(lambda: asyncio.run(read_pages(engine, 20)), times) / 20
-    began = perf_counter()
-    found["scan by 100"] = seconds(lambda: asyncio.run(scan(engine, [])), times=1)
-    found["scan by 100, by the clock"] = perf_counter() - began
+        figures[name] = seconds(lambda call=call: ask(engine, page_size=1, **call), times)  # type: ignore[misc]
+    figures["a page, found"] = seconds(lambda: [ask(engine, page_size=100) for _ in range(20)], times) / 20
+    figures["a page, found and read"] = seconds(lambda: asyncio.run(read_pages(engine, 20)), times) / 20
+    start = perf_counter()
+    figures["scan by 100"] = seconds(lambda: asyncio.run(scan(engine, [])), times=1)
+    figures["scan by 100, by the clock"] = perf_counter() - start
     tracemalloc.start()
     peaks: list[int] = []
     assert asyncio.run(scan(engine, peaks)) == count
     tracemalloc.stop()
-    found["memory kept by a scan, MB"] = (peaks[-1] - peaks[min(5, len(peaks) - 1)]) / 2**20
+    figures["memory kept by a scan, MB"] = (peaks[-1] - peaks[min(5, len(peaks) - 1)]) / 2**20
     engine.close()
-    return found
+    return figures
 
 
 def main(arguments: list[str] | None = None) -> int:

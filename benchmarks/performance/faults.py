@@ -68,24 +68,24 @@ class Server:
     """The child's side: HTTP/1.1 with keep-alive."""
 
     def __init__(self, how: Endpoint) -> None:
-        self._how = how
-        self._free, self._at = float(BURST), time.monotonic()
+        self._spec = how
+        self._tokens, self._updated = float(BURST), time.monotonic()
         self.counts: Counter[str] = Counter()
         self.first = self.last = 0.0
         """Times of the first and the latest answer, in seconds."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while await self._one(reader, writer):
+            while await self._answer_one(reader, writer):
                 await writer.drain()
         writer.close()
 
-    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer a request; returns whether to keep the connection."""
-        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
+        request_line, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
         headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
-        if first.startswith("GET"):
+        if request_line.startswith("GET"):
             writer.write(_http(200, {**self.counts, "seconds": self.last - self.first}))
             return True
         text = json.loads(body)["messages"][-1]["content"]
@@ -98,14 +98,14 @@ class Server:
             return False
         now = time.monotonic()
         if fault in ("429", "500"):
-            writer.write(_http(int(fault), {"error": {"message": "no"}}, self._told() if self._how.limit else {}))
+            writer.write(_http(int(fault), {"error": {"message": "no"}}, self._headers() if self._spec.limit else {}))
             return True
         self.first, self.last = self.first or now, now
-        answer = _http(200, _completion(text), self._told() if self._how.limit == "headers" else {})
+        response = _http(200, _completion(text), self._headers() if self._spec.limit == "headers" else {})
         if fault == "malformed":
-            answer = _http(200, b'{"choices": [{"message": {"content": "4')
-        writer.write(answer[:-30] if fault == "truncated" else answer)
-        if self._how.dies_after and self.counts["answered"] >= self._how.dies_after:
+            response = _http(200, b'{"choices": [{"message": {"content": "4')
+        writer.write(response[:-30] if fault == "truncated" else response)
+        if self._spec.dies_after and self.counts["answered"] >= self._spec.dies_after:
             os._exit(1)
         return fault != "truncated"
 
@@ -116,31 +116,31 @@ class Server:
                 return name
         if "always unjudged." in text and text.startswith("Judge"):
             return "500"
-        if self._how.limit:
-            return "" if self._may() else "429"
-        drawn = derive(text, attempt, "fault") / 2**31
-        return [*FAULTS][int(drawn / self._how.faults * len(FAULTS))] if drawn < self._how.faults else ""
+        if self._spec.limit:
+            return "" if self._admits() else "429"
+        share = derive(text, attempt, "fault") / 2**31
+        return [*FAULTS][int(share / self._spec.faults * len(FAULTS))] if share < self._spec.faults else ""
 
-    def _may(self) -> bool:
+    def _admits(self) -> bool:
         now = time.monotonic()
-        self._free, self._at = min(BURST, self._free + (now - self._at) * PER_SECOND), now
-        may = self._free >= 1
-        self._free -= may
-        return may
+        self._tokens, self._updated = min(BURST, self._tokens + (now - self._updated) * PER_SECOND), now
+        allowed = self._tokens >= 1
+        self._tokens -= allowed
+        return allowed
 
-    def _told(self) -> dict[str, str]:
-        said = {} if self._free >= 1 else {"retry-after": str(math.ceil((1 - self._free) / PER_SECOND))}
-        if self._how.limit == "headers":
-            said["x-ratelimit-limit-requests"] = str(BURST)
-            said["x-ratelimit-remaining-requests"] = str(int(self._free))
-            said["x-ratelimit-reset-requests"] = f"{math.ceil((BURST - self._free) / PER_SECOND * 1000)}ms"
-        return said
+    def _headers(self) -> dict[str, str]:
+        headers = {} if self._tokens >= 1 else {"retry-after": str(math.ceil((1 - self._tokens) / PER_SECOND))}
+        if self._spec.limit == "headers":
+            headers["x-ratelimit-limit-requests"] = str(BURST)
+            headers["x-ratelimit-remaining-requests"] = str(int(self._tokens))
+            headers["x-ratelimit-reset-requests"] = f"{math.ceil((BURST - self._tokens) / PER_SECOND * 1000)}ms"
+        return headers
 
 
 def _http(status: int, body: Any, headers: Mapping[str, str] | None = None) -> bytes:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    told = {"content-type": "application/json", "content-length": str(len(raw)), **(headers or {})}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+    fields = {"content-type": "application/json", "content-length": str(len(raw)), **(headers or {})}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + raw
 
 
@@ -178,8 +178,8 @@ class Reads(Judge):
     roles = ("judge.reads",)
 
     async def score(self, sample: Sample, report: Report, session: Session) -> list[Score]:
-        asked = Message(role="user", content=prompt(sample.question.text, report.text))
-        reply = await session.models.complete("judge.reads", [asked])
+        message = Message(role="user", content=prompt(sample.question.text, report.text))
+        reply = await session.models.complete("judge.reads", [message])
         return [Score(metric="reads.value", value=int(reply.text) / 1000)]
 
 
@@ -228,25 +228,25 @@ def faulty(samples: int) -> Iterator[Row]:
     with TemporaryDirectory() as folder, running(Endpoint(faults=0.3)) as port:
         run(Path(folder), port, questions, *JUDGED)
         counts = _stats(port)
-        made = only_run(Path(folder))
-        rows = {row.sample_id: row for row in every_sample(made)}
-        errors = {row.sample_id: row.error for row in every_score(made) if row.status == "error"}
-        found = scores(made)
+        result = only_run(Path(folder))
+        rows = {row.sample_id: row for row in every_sample(result)}
+        errors = {row.sample_id: row.error for row in every_score(result) if row.status == "error"}
+        noisy = scores(result)
     failed = {name: row for name, row in rows.items() if row.status != "completed"}
-    wanted = {f"s{number}": said for number, said in enumerate(FAULTS.values())}
+    expected = {f"s{number}": message for number, message in enumerate(FAULTS.values())}
     classified = [
         name
-        for name, said in wanted.items()
-        if name in failed and failed[name].error and said in str(failed[name].error)
+        for name, message in expected.items()
+        if name in failed and failed[name].error and message in str(failed[name].error)
     ]
     truth = {f"s{i}": int(says(prompt(text, says(text)))) / 1000 for i, text in enumerate(questions) if i >= len(kinds)}
     faults, calls = sum(counts[name] for name in FAULTS), sum(counts[name] for name in [*FAULTS, "answered"])
     yield f"{calls} calls, of which failed", f"{faults / calls:.0%}", True
     yield "samples with exactly one row", f"{len(rows)} of {samples}", len(rows) == samples
-    yield "samples failed despite an available answer", f"{len(failed.keys() - wanted)}", failed.keys() == {*wanted}
-    yield "failures that say what happened", f"{len(classified)} of {len(wanted)}", len(classified) == len(wanted)
-    yield "scores as without faults", f"{sum(found[k] == truth.get(k) for k in found)} of {len(truth)}", found == truth
-    yield "judge errors, where the judge got no answer", f"{len(errors)} of 1", [*errors] == [f"s{len(wanted)}"]
+    yield "samples failed despite an available answer", f"{len(failed.keys() - expected)}", failed.keys() == {*expected}
+    yield "failures that say what happened", f"{len(classified)} of {len(expected)}", len(classified) == len(expected)
+    yield "scores as without faults", f"{sum(noisy[k] == truth.get(k) for k in noisy)} of {len(truth)}", noisy == truth
+    yield "judge errors, where the judge got no answer", f"{len(errors)} of 1", [*errors] == [f"s{len(expected)}"]
 
 
 def limited(samples: int, limit: str) -> Iterator[Row]:
@@ -255,10 +255,10 @@ def limited(samples: int, limit: str) -> Iterator[Row]:
         questions = [f"Question {i}?" for i in range(samples)]
         run(Path(folder), port, questions, "judge=[]", "runner.concurrency=64")
         counts = _stats(port)
-        done = Counter(row.status for row in every_sample(only_run(Path(folder))))
-    used = counts["answered"] / (BURST + PER_SECOND * counts["seconds"])
-    yield f"{limit}: samples completed", f"{done['completed']} of {samples}", done == {"completed": samples}
-    yield f"{limit}: used of what it allows, in {counts['seconds']:.0f} s", f"{used:.1%}", used >= 0.95
+        statuses = Counter(row.status for row in every_sample(only_run(Path(folder))))
+    share = counts["answered"] / (BURST + PER_SECOND * counts["seconds"])
+    yield f"{limit}: samples completed", f"{statuses['completed']} of {samples}", statuses == {"completed": samples}
+    yield f"{limit}: used of what it allows, in {counts['seconds']:.0f} s", f"{share:.1%}", share >= 0.95
     yield f"{limit}: calls refused with 429", f"{counts['429']}", limit != "headers" or counts["429"] <= 64
 
 
@@ -269,24 +269,24 @@ def dying(samples: int) -> Iterator[Row]:
     with TemporaryDirectory() as folder, TemporaryDirectory() as undisturbed:
         with running(Endpoint()) as port:
             run(Path(undisturbed), port, questions, *settings)
-        how, line, start = Endpoint(dies_after=samples), "", time.monotonic()
-        with running(how) as port:
+        endpoint, line, start = Endpoint(dies_after=samples), "", time.monotonic()
+        with running(endpoint) as port:
             try:
                 run(Path(folder), port, questions, *settings)
             except UserError as error:
                 line = str(error)
-        seconds, made = time.monotonic() - start, only_run(Path(folder))
-        before = Counter(row.status for row in every_sample(made))
-        with running(replace(how, port=port, dies_after=0)):
-            run_experiment([f"resume={made.path}"])
-        ends = Counter(row.sample_id for row in every_sample(made) if row.status == "completed")
-        same = scores(made) == scores(only_run(Path(undisturbed)))
+        seconds, result = time.monotonic() - start, only_run(Path(folder))
+        statuses = Counter(row.status for row in every_sample(result))
+        with running(replace(endpoint, port=port, dies_after=0)):
+            run_experiment([f"resume={result.path}"])
+        counts = Counter(row.sample_id for row in every_sample(result) if row.status == "completed")
+        same = scores(result) == scores(only_run(Path(undisturbed)))
     print(f"  the run says: {line}")
     one_line = "has not answered for" in line and "resume=" in line and "\n" not in line
     yield f"stopped with one line after {seconds:.0f} s", "yes" if one_line else "no", one_line
-    yield "attempts when it stopped", f"{dict(before)}", set(before) <= {"completed", "cancelled"}
-    yield "samples completed once when resumed", f"{len(ends)} of {samples}", ends == dict.fromkeys(ends, 1)
-    yield "scores as of an undisturbed run", "yes" if same else "no", same and len(ends) == samples
+    yield "attempts when it stopped", f"{dict(statuses)}", set(statuses) <= {"completed", "cancelled"}
+    yield "samples completed once when resumed", f"{len(counts)} of {samples}", counts == dict.fromkeys(counts, 1)
+    yield "scores as of an undisturbed run", "yes" if same else "no", same and len(counts) == samples
 
 
 def _stats(port: int) -> Counter[str]:
@@ -299,10 +299,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="faults", description="What is lost when an endpoint fails.")
     parser.add_argument("--quick", action="store_true", help="small sizes, no promises: does it run?")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
-    if given.serve:
-        asyncio.run(serve(Endpoint(**json.loads(given.serve))))
-    small = given.quick
+    options = parser.parse_args(arguments)
+    if options.serve:
+        asyncio.run(serve(Endpoint(**json.loads(options.serve))))
+    small = options.quick
     scenes = {
         "30 % of the calls fail": faulty(20 if small else 150),
         "600 requests a minute, 429 and Retry-After beyond": limited(70 if small else 600, "retry-after"),
@@ -312,9 +312,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     broken = 0
     for title, rows in scenes.items():
         print(title)
-        for what, figure, kept in rows:
+        for label, figure, kept in rows:
             broken += not kept
-            print(f"  {what:<58}{figure:>28}{'' if kept else '  BROKEN'}", flush=True)
+            print(f"  {label:<58}{figure:>28}{'' if kept else '  BROKEN'}", flush=True)
     return int(bool(broken) and not small)
 
 

@@ -122,13 +122,13 @@ class Killed:
     def to_its_end(self, folder: RunFolder, overrides: Sequence[str], shard: str | None = None) -> None:
         dies = True
         while True:
-            new = shard or not folder.manifest_path.exists()
+            is_new = shard or not folder.manifest_path.exists()
             name = folder.path.relative_to(self._place)
-            command = [*COMMON, *overrides, f"run_id={folder.path.name}"] if new else [f"resume={name}"]
-            done, asked = _done(folder), self._endpoint.asked.copy()
-            code = self._started([*command, *([f"shard={shard}"] if shard else [])], dies)
-            if twice := [text for text in done if self._endpoint.asked[text] > asked[text]]:
-                self.wrong.append(f"asked again: {twice}")
+            command = [*COMMON, *overrides, f"run_id={folder.path.name}"] if is_new else [f"resume={name}"]
+            finished, asked_before = _paid_questions(folder), self._endpoint.asked.copy()
+            code = self._run_once([*command, *([f"shard={shard}"] if shard else [])], dies)
+            if repeated := [text for text in finished if self._endpoint.asked[text] > asked_before[text]]:
+                self.wrong.append(f"asked again: {repeated}")
             if code == 0:
                 return
             if code != -signal.SIGKILL:
@@ -137,7 +137,7 @@ class Killed:
             self.kills += 1
             dies = self._random.random() < AGAIN
 
-    def _started(self, arguments: Sequence[str], dies: bool) -> int | None:
+    def _run_once(self, arguments: Sequence[str], dies: bool) -> int | None:
         by_bytes = dies and self._random.random() < 0.6
         burns_after = self._random.randrange(self._size) if by_bytes else None
         process = _FORKS.Process(target=run, args=(self._place, arguments, burns_after))
@@ -149,7 +149,7 @@ class Killed:
         return process.exitcode
 
 
-def _done(folder: RunFolder) -> set[str]:
+def _paid_questions(folder: RunFolder) -> set[str]:
     """The questions that finished attempts and complete judgements have paid for, read directly from the journals."""
     rows = [row for path in folder.journals("samples") for row in _lines(path) if row["status"] == "completed"]
     scores = Counter(row["sample_id"] for path in folder.journals("scores") for row in _lines(path))
@@ -165,13 +165,13 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def found_in(folder: RunFolder) -> tuple[Any, ...]:
     """What must be the same in a killed and an undisturbed run."""
-    ends = {}
+    bounds = {}
     with closing(EventReader(folder)) as events:
         for row in every_sample(folder):
             types = [event["type"] for event in events.read(row.key, row.attempt)]
-            ends[row.key] = (types[0], types[-1], types.count("model_called"))
+            bounds[row.key] = (types[0], types[-1], types.count("model_called"))
     summary, manifest = folder.read_summary(), folder.read_manifest()
-    return content(folder), ends, summary.metrics, summary.statuses, manifest.status, folder.page_path.exists()
+    return content(folder), bounds, summary.metrics, summary.statuses, manifest.status, folder.page_path.exists()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -202,13 +202,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             killed = Killed(place, endpoint, Random(f"{args.seed} {number}"), size)
             for shard in ("1/2", "2/2") if name == "two shards" else (None,):
                 killed.to_its_end(folder, WAYS[name], shard)
-            if not killed.wrong and (found := found_in(folder)) != expected[name]:
+            if not killed.wrong and (state := found_in(folder)) != expected[name]:
                 killed.wrong += [
-                    f"{is_!r} instead of {was!r}" for is_, was in zip(found, expected[name], strict=True) if is_ != was
+                    f"{is_!r} instead of {was!r}" for is_, was in zip(state, expected[name], strict=True) if is_ != was
                 ]
             kills[name] += killed.kills
-            for wrong in killed.wrong:
-                print(f"run {number} ({name}, {killed.kills} kills): {wrong}", flush=True)
+            for problem in killed.wrong:
+                print(f"run {number} ({name}, {killed.kills} kills): {problem}", flush=True)
             broken += bool(killed.wrong)
     print(f"{args.runs} runs, killed {kills.total()} times ({dict(kills)}): {broken} had a different outcome")
     return 1 if broken else 0

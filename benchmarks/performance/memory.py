@@ -39,19 +39,19 @@ class Cost:
 def ran(place: Path, *overrides: str) -> Cost:
     """The cost of `aiq run` in that folder. Raises SystemExit if it fails."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    with (place / "said").open("w+") as said:
+    with (place / "said").open("w+") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "aiq", "run", *overrides],
             cwd=place,
             env={**environment, "PYTHONPATH": str(ROOT)},
-            stdout=said,
-            stderr=said,
+            stdout=log,
+            stderr=log,
         )
-        _, status, used = os.wait4(process.pid, 0)
+        _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise SystemExit(f"aiq run {' '.join(overrides)}: {(place / 'said').read_text()}")
-    return Cost(used.ru_maxrss / 1024, used.ru_utime + used.ru_stime)
+    return Cost(usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime)
 
 
 def files_of(run: Path) -> list[Path]:
@@ -67,25 +67,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     on_disk: dict[int, float] = {}
     with TemporaryDirectory() as folder, closing(Endpoint()) as endpoint:
         for samples in sizes:
-            place = Path(folder, str(samples))
-            make_place(place, samples, endpoint.base_url)
-            costs[samples] = ran(place, "experiment=echo", "run_id=run")
-            files = files_of(place / "results/echo/run")
+            home = Path(folder, str(samples))
+            make_place(home, samples, endpoint.base_url)
+            costs[samples] = ran(home, "experiment=echo", "run_id=run")
+            files = files_of(home / "results/echo/run")
             on_disk[samples] = sum(path.stat().st_size for path in files if path.suffix == ".jsonl") / samples
-            megabytes, each = costs[samples].megabytes, 1000 * costs[samples].seconds / samples
+            megabytes, milliseconds = costs[samples].megabytes, 1000 * costs[samples].seconds / samples
             print(
-                f"{samples:,} samples: {megabytes:.0f} MB at most, {each:.2f} ms of processor time a sample, "
+                f"{samples:,} samples: {megabytes:.0f} MB at most, {milliseconds:.2f} ms of processor time a sample, "
                 f"{on_disk[samples]:.0f} bytes of journals a sample, {len(files)} files"
             )
         few, many, most = sizes
-        one, again = [], []
+        single, resumed = [], []
         for number in range(1 if small else TIMES):  # in turns
-            one.append(ran(Path(folder, str(many)), "experiment=echo", f"run_id=one-{number}", "limit=1"))
-            again.append(ran(Path(folder, str(many)), "resume=results/echo/run"))
-        start, resume = (median(cost.seconds for cost in costs) for costs in (one, again))
+            single.append(ran(Path(folder, str(many)), "experiment=echo", f"run_id=one-{number}", "limit=1"))
+            resumed.append(ran(Path(folder, str(many)), "resume=results/echo/run"))
+        start, resume = (median(cost.seconds for cost in costs) for costs in (single, resumed))
     print(
-        f"a run of 1 of {many:,} samples: {start:.2f} s of processor time, {one[0].megabytes:.0f} MB; "
-        f"resuming a finished run of all: {resume:.2f} s, {again[0].megabytes:.0f} MB"
+        f"a run of 1 of {many:,} samples: {start:.2f} s of processor time, {single[0].megabytes:.0f} MB; "
+        f"resuming a finished run of all: {resume:.2f} s, {resumed[0].megabytes:.0f} MB"
     )
     growth = {n: costs[n].megabytes / costs[few].megabytes for n in (many, most)}
     promises = {

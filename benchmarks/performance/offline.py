@@ -94,11 +94,11 @@ async def _measure(sizes: Sizes) -> list[Row]:
                     50,
                 )
             )
-            for what, small in (("models list", _models), ("small chat request", _chat)):
-                alone = [await _longest(client, small, sizes) for _ in range(sizes.rounds)]
-                beside = [await _beside_long(client, small, sizes) for _ in range(sizes.rounds)]
+            for name, ask in (("models list", _models), ("small chat request", _chat)):
+                alone = [await _longest(client, ask, sizes) for _ in range(sizes.rounds)]
+                beside = [await _beside_long(client, ask, sizes) for _ in range(sizes.rounds)]
                 delay = statistics.median(beside) - statistics.median(alone)
-                rows.append(Row(f"{what} delayed by a prompt of {sizes.prompt_bytes / 1e6:g} MB", delay, 50))
+                rows.append(Row(f"{name} delayed by a prompt of {sizes.prompt_bytes / 1e6:g} MB", delay, 50))
     return rows
 
 
@@ -146,9 +146,9 @@ async def _beside_long(client: AsyncClient, ask: Callable[[AsyncClient, int], Aw
     """The same while a long prompt is sent, processed and answered."""
     text = SENTENCE * (sizes.prompt_bytes // len(SENTENCE)) + QUESTION
     body = json.dumps({"model": "offline-1", "messages": [{"role": "user", "content": text}]}).encode()
-    long = asyncio.create_task(client.post("/v1/chat/completions", content=body))
+    pending = asyncio.create_task(client.post("/v1/chat/completions", content=body))
     longest = await _longest(client, ask, sizes)
-    answer = await long
+    answer = await pending
     assert answer.status_code == 200, answer.text
     return longest
 

@@ -41,17 +41,17 @@ class Setting(NamedTuple):
     def asking_all(self, ask: Callable[[str], Awaitable[object]], close: Callable[[], Awaitable[None]]) -> Work:
         """The work of asking every question, in the plainest way, and closing the client."""
 
-        async def all_of_them() -> None:
-            free = asyncio.Semaphore(self.at_once)
+        async def ask_all() -> None:
+            semaphore = asyncio.Semaphore(self.at_once)
 
-            async def one(question: str) -> None:
-                async with free:
+            async def ask_one(question: str) -> None:
+                async with semaphore:
                     await ask(question)
 
-            await asyncio.gather(*(one(QUESTION.format(number)) for number in range(self.samples)))
+            await asyncio.gather(*(ask_one(QUESTION.format(number)) for number in range(self.samples)))
             await close()
 
-        return lambda: asyncio.run(all_of_them())
+        return lambda: asyncio.run(ask_all())
 
 
 Client = Callable[[Setting], Work]
@@ -198,18 +198,18 @@ def aiq(*overrides: str) -> Client:
         from aiq.run import new_plan
         from aiq.site.progress import Progress
 
-        place = TemporaryDirectory()
-        questions, corpus = Path(place.name) / "questions.jsonl", Path(place.name) / "corpus.jsonl"
+        directory = TemporaryDirectory()
+        questions, corpus = Path(directory.name) / "questions.jsonl", Path(directory.name) / "corpus.jsonl"
         rows = ({"id": str(number), "question": QUESTION.format(number)} for number in range(setting.samples))
         questions.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
         corpus.write_text(json.dumps({"url": "https://a.example/", "title": "A", "text": FOUND}), encoding="utf-8")
-        places = [f"dataset.path={questions}", f"search.corpus={corpus}", f"output_dir={place.name}"]
+        paths = [f"dataset.path={questions}", f"search.corpus={corpus}", f"output_dir={directory.name}"]
         bounds = [f"runner.concurrency={setting.at_once}", f"llm.max_connections={setting.at_once}"]
         model = [f"llm.base_url={setting.base_url}", "llm.model=m"]
-        plan, folder, _ = new_plan([*_AIQ, *places, *bounds, *model, *overrides])
+        plan, folder, _ = new_plan([*_AIQ, *paths, *bounds, *model, *overrides])
 
         def work() -> None:
-            with place:
+            with directory:
                 outcome = completed(execute(plan, folder, Progress("overhead", shown=False)))
             assert dict(outcome.summary.statuses) == {"completed": setting.samples}, outcome.summary.statuses
 
@@ -286,8 +286,8 @@ def start(client: str, base_url: str) -> Cost:
     with TemporaryDirectory() as folder:
         begin = f"import sys, json; sys.path[:0] = [{str(ROOT)!r}]; FOLDER, URL = {folder!r}, {base_url!r}"
         end = "import resource; used = resource.getrusage(resource.RUSAGE_SELF)"
-        tell = "print(); print(json.dumps([used.ru_utime + used.ru_stime, 0]))"
-        return cost_of(begun(sys.executable, "\n".join([begin, STARTS[client], end, tell]), ROOT))
+        report = "print(); print(json.dumps([used.ru_utime + used.ru_stime, 0]))"
+        return cost_of(begun(sys.executable, "\n".join([begin, STARTS[client], end, report]), ROOT))
 
 
 def costs(row: Row, setting: Setting, inspect_python: str | None) -> list[Cost]:
@@ -310,13 +310,13 @@ def compared(
     """For each row, the ratios of all rounds."""
     ratios: list[list[float]] = [[] for _ in rows]
     for _ in range(rounds):
-        for row, found in zip(rows, ratios, strict=True):
+        for row, row_ratios in zip(rows, ratios, strict=True):
             base_url = f"http://127.0.0.1:{port}/{row.calls}/{row.milliseconds}/v1"
             setting = Setting(base_url, max(1, int(row.samples * share)), row.at_once)
             ours, bare = costs(row, setting, inspect_python)
-            found.append(ours.clock / bare.clock if row.clock else ours.processor / bare.processor)
-            each = f"{ours[row.clock] / setting.samples * 1000:9.2f} {bare[row.clock] / setting.samples * 1000:9.2f}"
-            print(f"{row.what:<26}{row.ours:<13}{row.bare:<15}{each} {found[-1]:7.3f}", flush=True)
+            row_ratios.append(ours.clock / bare.clock if row.clock else ours.processor / bare.processor)
+            cells = f"{ours[row.clock] / setting.samples * 1000:9.2f} {bare[row.clock] / setting.samples * 1000:9.2f}"
+            print(f"{row.what:<26}{row.ours:<13}{row.bare:<15}{cells} {row_ratios[-1]:7.3f}", flush=True)
     return ratios
 
 
@@ -325,21 +325,21 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="does it run? small sizes, no promises")
     parser.add_argument("--inspect", metavar="PYTHON", help="an interpreter that has Inspect AI")
     parser.add_argument("--only", metavar="CLIENT", help="only the rows of this client of ours")
-    given = parser.parse_args()
-    rows = [row for row in ROWS if given.only in (None, row.ours)]
-    if given.inspect is None and any(row.bare.startswith("inspect") for row in rows):
+    options = parser.parse_args()
+    rows = [row for row in ROWS if options.only in (None, row.ours)]
+    if options.inspect is None and any(row.bare.startswith("inspect") for row in rows):
         print("without --inspect PYTHON there is no comparison with Inspect AI")
         rows = [row for row in rows if not row.bare.startswith("inspect")]
     print(f"{'ms a sample':<26}{'ours':<13}{'beside':<15}{'ours':>9} {'beside':>9} {'ratio':>7}")
     with running() as port:
-        ratios = compared(rows, port, *((1, 0.02) if given.quick else (5, 1.0)), given.inspect)
+        ratios = compared(rows, port, *((1, 0.02) if options.quick else (5, 1.0)), options.inspect)
     kept = True
-    for row, found in zip(rows, ratios, strict=True):
-        middle = statistics.median(found)
-        kept &= middle <= row.most
-        verdict = "kept  " if middle <= row.most else "BROKEN"
-        print(f"{verdict} {row.what}: {row.ours} is {middle:.3f} times {row.bare}, at most {row.most:.3f}")
-    return 0 if given.quick or kept else 1
+    for row, values in zip(rows, ratios, strict=True):
+        ratio = statistics.median(values)
+        kept &= ratio <= row.most
+        verdict = "kept  " if ratio <= row.most else "BROKEN"
+        print(f"{verdict} {row.what}: {row.ours} is {ratio:.3f} times {row.bare}, at most {row.most:.3f}")
+    return 0 if options.quick or kept else 1
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ def read_address(url: str) -> Address | None:
     if len(written) > _LONGEST:
         return None
     scheme, slashes, rest = re.sub(r"[\t\r\n]", "", written).partition("://")
-    seen = scheme + slashes + re.sub("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]", "", rest)
-    plain = re.sub(r"&((amp|#0*38|#x0*26);)+", "&", seen, flags=re.IGNORECASE)
+    visible = scheme + slashes + re.sub("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]", "", rest)
+    plain = re.sub(r"&((amp|#0*38|#x0*26);)+", "&", visible, flags=re.IGNORECASE)
     parts = _PARTS.fullmatch(plain)
     site = _read_site(parts[1].lower(), parts[2]) if parts else None
     if parts is None or site is None:
@@ -107,18 +107,18 @@ def _read_label(label: str) -> str:
 
 
 def _read_path(path: str) -> tuple[str, ...]:
-    found: list[str] = []
+    resolved: list[str] = []
     segments = path.rstrip("/").split("/")[1:]
     if segments:
         segments[-1] = segments[-1].partition(";")[0]
     for segment in map(_decoded, segments):
         if segment == "..":
-            found = found[:-1]
+            resolved = resolved[:-1]
         elif segment != ".":
-            found.append(segment)
-    while found and found[-1] == "":
-        found = found[:-1]
-    return tuple(found)
+            resolved.append(segment)
+    while resolved and resolved[-1] == "":
+        resolved = resolved[:-1]
+    return tuple(resolved)
 
 
 def _read_route(fragment: str) -> str:

@@ -42,9 +42,9 @@ def started(home: Path, *overrides: str) -> subprocess.Popen[str]:
 
 def ended(*processes: subprocess.Popen[str]) -> None:
     for process in processes:
-        _, said = process.communicate()
+        _, stderr = process.communicate()
         if process.returncode not in (0, 3):  # 3: more of the offline model's answers failed than the experiment allows
-            raise SystemExit(f"{process.args!r} ended with {process.returncode}: {said}")
+            raise SystemExit(f"{process.args!r} ended with {process.returncode}: {stderr}")
 
 
 def content(folder: RunFolder) -> dict[Any, Any]:
@@ -70,8 +70,8 @@ def by_stub(home: Path, samples: int, port: int) -> list[str]:
     corpus.write_text(json.dumps(page), encoding="utf-8")
     model = ["llm=vllm", "llm.model=m", f"llm.base_url=http://127.0.0.1:{port}/5/0/v1", "llm.max_connections=50"]
     tools = ["search=corpus", "web=corpus", f"search.corpus={corpus}", "+tool.search.target=" + SEARCH]
-    own = ["dataset=questions", f"dataset.path={questions}", "judge=[]", "runner.concurrency=50"]
-    return [*own, *model, *tools, "agent.shallow.tools=[search]"]
+    settings = ["dataset=questions", f"dataset.path={questions}", "judge=[]", "runner.concurrency=50"]
+    return [*settings, *model, *tools, "agent.shallow.tools=[search]"]
 
 
 class Ways:
@@ -150,16 +150,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as home, running() if args.stub else nullcontext() as port:
         common = by_stub(Path(home), args.samples, port) if port else [f"limit={args.samples}"]
         ways = Ways(Path(home), f"experiment={EXPERIMENT}", *common)
-        named: dict[str, Callable[[str], None]] = {
+        methods: dict[str, Callable[[str], None]] = {
             way.__name__: way
             for way in (
                 ways.one, ways.processes, ways.shards, ways.slurm, ways.ray, ways.ray_worker_killed,
                 ways.ray_driver_killed,
             )
         }  # fmt: skip
-        first: dict[Any, Any] = {}
-        alone = 0.0
-        for name, way in named.items():
+        reference: dict[Any, Any] = {}
+        baseline = 0.0
+        for name, way in methods.items():
             if name != "one" and args.only and name not in args.only:
                 continue
             if name in NEEDS and find_spec(NEEDS[name]) is None:
@@ -167,16 +167,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 continue
             start = time.monotonic()
             way(name)
-            seconds, found, work = (
+            seconds, outcome, work = (
                 time.monotonic() - start,
                 content(ways.folder(name)),
                 seconds_at_work(ways.folder(name)),
             )
-            first, alone = first or found, alone or work
-            same &= found == first
-            said = "the same" if found == first else "OTHERS"
-            speed = f"{work:.1f} s of them at work ({alone / work:.2f}x)"
-            print(f"{name}: {seconds:.1f} s, {speed}, {len(found)} reports and scores, {said}", flush=True)
+            reference, baseline = reference or outcome, baseline or work
+            same &= outcome == reference
+            verdict = "the same" if outcome == reference else "OTHERS"
+            speed = f"{work:.1f} s of them at work ({baseline / work:.2f}x)"
+            print(f"{name}: {seconds:.1f} s, {speed}, {len(outcome)} reports and scores, {verdict}", flush=True)
     return 0 if same else 1
 
 

@@ -68,9 +68,9 @@ class Server:
         return self._killed_seconds + (int(fields[11]) + int(fields[12])) / 100
 
     async def ask(self, query: str, **more: Any) -> str:
-        made = await self.client.post("/api/v1/tasks", json={"query": query, **more})
-        made.raise_for_status()
-        return str(made.json()["task_id"])
+        response = await self.client.post("/api/v1/tasks", json={"query": query, **more})
+        response.raise_for_status()
+        return str(response.json()["task_id"])
 
     async def follow(self, task_id: str, seen: list[str]) -> None:
         """Add a stream's events to `seen`, as JSON, until its end; reconnects after the last event if it breaks.
@@ -95,9 +95,9 @@ class Server:
 
     async def until_done(self, task_id: str) -> str:
         while True:
-            found = (await self.client.get(f"/api/v1/tasks/{task_id}")).json()
-            if found["finished_at"] is not None:
-                return str(found["status"])
+            task = (await self.client.get(f"/api/v1/tasks/{task_id}")).json()
+            if task["finished_at"] is not None:
+                return str(task["status"])
             await asyncio.sleep(0.02)
 
 
@@ -115,53 +115,50 @@ def served(*overrides: str) -> Iterator[Server]:
 async def streams(server: Server, tasks: int, each: int) -> bool:
     """Follow `each` streams of each of `tasks` concurrent tasks; the server is killed in the middle."""
     async with server.client:
-        began, size, slowest = time.perf_counter(), 0.0, 0.0
+        start, size, slowest = time.perf_counter(), 0.0, 0.0
         ids = [await server.ask(f"Which river flows through Drostewick? ({number})") for number in range(tasks)]
         seen: dict[str, list[list[str]]] = {task_id: [[] for _ in range(each)] for task_id in ids}
-        following = [asyncio.create_task(server.follow(i, stream)) for i in ids for stream in seen[i]]
-        while not all(task.done() for task in following):
-            asked = time.perf_counter()
+        followers = [asyncio.create_task(server.follow(i, stream)) for i in ids for stream in seen[i]]
+        while not all(task.done() for task in followers):
+            ping_start = time.perf_counter()
             await server.client.get("/health")
-            slowest = max(slowest, time.perf_counter() - asked)
-            if (
-                not size
-                and sum(len(stream) for of_task in seen.values() for stream in of_task) > _MIDDLE * tasks * each
-            ):
+            slowest = max(slowest, time.perf_counter() - ping_start)
+            if not size and sum(len(stream) for copies in seen.values() for stream in copies) > _MIDDLE * tasks * each:
                 size = server.megabytes
                 await server.kill_and_restart()
             await asyncio.sleep(0.25)
-        took = time.perf_counter() - began
+        took = time.perf_counter() - start
         statuses = [await server.until_done(task_id) for task_id in ids]
-    for task in following:
+    for task in followers:
         task.result()
-    same = all(stream == of_task[0] for of_task in seen.values() for stream in of_task)
-    again = sum('"what":"restart"' in event for of_task in seen.values() for event in of_task[0])
-    events = sum(len(stream) for of_task in seen.values() for stream in of_task)
-    print(f"{len(following)} streams of {tasks} tasks, the server killed once: {events} events in {took:.1f} s,")
-    print(f"  none lost or repeated: {same}; {statuses.count('completed')} tasks completed, {again} as attempt 2;")
+    same = all(stream == copies[0] for copies in seen.values() for stream in copies)
+    restarts = sum('"what":"restart"' in event for copies in seen.values() for event in copies[0])
+    events = sum(len(stream) for copies in seen.values() for stream in copies)
+    print(f"{len(followers)} streams of {tasks} tasks, the server killed once: {events} events in {took:.1f} s,")
+    print(f"  none lost or repeated: {same}; {statuses.count('completed')} tasks completed, {restarts} as attempt 2;")
     print(f"  processor {server.seconds:.1f} s, memory {size:.0f} MB, then {server.megabytes:.0f} MB,", end=" ")
     print(f"/health at most {slowest:.3f} s")
-    return same and statuses == ["completed"] * tasks and again > 0
+    return same and statuses == ["completed"] * tasks and restarts > 0
 
 
 async def memory(server: Server, first: int, last: int) -> bool:
     """Memory after `first` and after `last` tasks."""
     async with server.client:
-        done, sizes, began = 0, [], time.perf_counter()
+        count, sizes, start = 0, [], time.perf_counter()
         for end in (first, last):
-            while done < end:
-                ids = await asyncio.gather(*(server.ask(f"question {done + i}") for i in range(20)))
+            while count < end:
+                ids = await asyncio.gather(*(server.ask(f"question {count + i}") for i in range(20)))
                 statuses = await asyncio.gather(*map(server.until_done, ids))
                 assert set(statuses) == {"completed"}
-                done += len(ids)
+                count += len(ids)
             sizes.append(server.megabytes)
-        took = time.perf_counter() - began
-        grown = sizes[1] - sizes[0]
+        took = time.perf_counter() - start
+        growth = sizes[1] - sizes[0]
         print(
-            f"{done} tasks in {took:.1f} s, processor {server.seconds:.1f} s: memory {sizes[0]:.1f} MB after {first},"
+            f"{count} tasks in {took:.1f} s, processor {server.seconds:.1f} s: memory {sizes[0]:.1f} MB after {first},"
         )
-        print(f"  {sizes[1]:.1f} MB after {done}: {grown:+.1f} MB, {1024 * grown / (last - first):.2f} KB a task")
-        return grown < MOST_GROWTH
+        print(f"  {sizes[1]:.1f} MB after {count}: {growth:+.1f} MB, {1024 * growth / (last - first):.2f} KB a task")
+        return growth < MOST_GROWTH
 
 
 def main() -> int:

@@ -90,21 +90,21 @@ def made(path: Path, rows: Iterable[SampleRow], events: int) -> RunFolder:
             scores.write(score.model_dump_json() + "\n")
             with files.session(row.key, 1, "agent") as write:
                 for seq in range(0, events, 3):
-                    call, seen = f"call-{seq}", {"time_ns": seq * 10**8}
-                    write(ToolCalled(seq=seq, call_id=call, tool="search", arguments={"query": "Nevshaw"}, **seen))
+                    call, stamp = f"call-{seq}", {"time_ns": seq * 10**8}
+                    write(ToolCalled(seq=seq, call_id=call, tool="search", arguments={"query": "Nevshaw"}, **stamp))
                     text = SENTENCE.format(seq, 1) * 20
-                    write(ToolReturned(seq=seq + 1, call_id=call, tool="search", success=True, content=text, **seen))
+                    write(ToolReturned(seq=seq + 1, call_id=call, tool="search", success=True, content=text, **stamp))
                     answer = {"role": "assistant", "content": text}
-                    told = {"call_id": f"m{seq}", "role": "own.agent", "model": "m", "attempt": 0, "status": 200}
-                    write(ModelCalled(seq=seq + 2, latency_ms=90.0, messages=[answer], reply=answer, **told, **seen))
+                    meta = {"call_id": f"m{seq}", "role": "own.agent", "model": "m", "attempt": 0, "status": 200}
+                    write(ModelCalled(seq=seq + 2, latency_ms=90.0, messages=[answer], reply=answer, **meta, **stamp))
     return folder
 
 
 def row(number: int, characters: int = 300, sources: int = 2) -> SampleRow:
     address = "https://atlas.offline.example/page-{}"
-    body = "".join(SENTENCE.format(place, place % sources + 1) for place in range(max(1, characters // len(SENTENCE))))
-    listed = "\n".join(f"[{place + 1}] Page {place} - {address.format(place)}" for place in range(sources))
-    text = f"# Findings\n\n{body}\n\n## References\n{listed}\n"
+    body = "".join(SENTENCE.format(i, i % sources + 1) for i in range(max(1, characters // len(SENTENCE))))
+    references = "\n".join(f"[{i + 1}] Page {i} - {address.format(i)}" for i in range(sources))
+    text = f"# Findings\n\n{body}\n\n## References\n{references}\n"
     return SampleRow(
         sample_id=str(number),
         sample_hash="0" * 16,
@@ -118,8 +118,8 @@ def row(number: int, characters: int = 300, sources: int = 2) -> SampleRow:
         route="deep" if number % 4 else "shallow",
         outcome="ok",
         sources=tuple(
-            Source(url=address.format(place), title=f"Page {place}", text=SENTENCE.format(place, 1) * 10, tool="search")
-            for place in range(sources)
+            Source(url=address.format(i), title=f"Page {i}", text=SENTENCE.format(i, 1) * 10, tool="search")
+            for i in range(sources)
         ),
         usage={
             "own.agent": Usage(calls=2, input_tokens=number * 7 % 5000, output_tokens=90, cost_usd=number % 97 / 1000)
@@ -141,8 +141,8 @@ class Stopwatch:
 
         `leave`: leave the page before each time.
         """
-        found = [self._once(action, leave) for _ in range(TIMES)]
-        return median(processor for processor, _ in found), min(clock for _, clock in found)
+        measurements = [self._once(action, leave) for _ in range(TIMES)]
+        return median(processor for processor, _ in measurements), min(clock for _, clock in measurements)
 
     def opened(self, address: str, ready: str) -> tuple[float, float]:
         def open_page() -> None:
@@ -154,14 +154,14 @@ class Stopwatch:
     def _once(self, action: Callable[[], object], leave: bool) -> tuple[float, float]:
         if leave:
             self._page.goto("about:blank")
-        begun, before = time.perf_counter(), self._processor()
+        start, before = time.perf_counter(), self._processor()
         action()
         self._page.evaluate(_PAINTED)
-        return self._processor() - before, time.perf_counter() - begun
+        return self._processor() - before, time.perf_counter() - start
 
     def _processor(self) -> float:
         metrics = self._devtools.send("Performance.getMetrics")["metrics"]
-        return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration"))
+        return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
 
 
 def main() -> int:
@@ -172,16 +172,16 @@ def main() -> int:
 
     results = Path(tempfile.mkdtemp())
     runs, samples = (50, 200) if small else (1000, 10_000)
-    begun = time.process_time()
+    start = time.process_time()
     folder = made(results / "made/many", (row(number) for number in range(samples)), 3)
     folder.write_summary(summary_of(folder, folder.read_manifest()))  # as at the end of a run
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"made {samples:,} samples in {time.process_time() - begun:.1f} s of processor time")
-    begun = time.process_time()
+    print(f"made {samples:,} samples in {time.process_time() - start:.1f} s of processor time")
+    start = time.process_time()
     write_run(folder)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    each = (time.process_time() - begun) / samples
-    print(f"pages of {samples:,} samples: {1000 * each:.2f} ms of processor time a sample, {grown:.0f} MB more memory")
+    mean = (time.process_time() - start) / samples
+    print(f"pages of {samples:,} samples: {1000 * mean:.2f} ms of processor time a sample, {grown:.0f} MB more memory")
     write_run(made(results / "made/long", [row(1, 1000 if small else 100_000, 40)], 30 if small else 300))
     line = next(iter(data_records(results / "site/runs.js")))
     update_index(results, {f"made/r{number}": line | {"run_id": f"r{number}"} for number in range(runs)})
@@ -197,17 +197,17 @@ def main() -> int:
         measured["a sample with a report of 100 kB and 300 events opens, its timeline too"] = event, 1.0
         run = watch.opened(f"{home}/made/many/index.html", ".sortable tbody a")
         measured[f"a run of {samples:,} samples opens"] = run, 2.0
-        for what, script, given in (
+        for name, script, values in (
             ("sorts", _SORT, ("cost", METRIC, "question")),
             ("is filtered", _FILTER, ("nevshaw",)),
         ):
-            slowest = max(watch.seconds(partial(page.evaluate, script, one)) for one in given)
-            measured[f"a run of {samples:,} samples {what}"] = slowest, 0.3
+            slowest = max(watch.seconds(partial(page.evaluate, script, value)) for value in values)
+            measured[f"a run of {samples:,} samples {name}"] = slowest, 0.3
         browser.close()
-    for what, ((processor, clock), most) in measured.items():
-        print(f"{what}: {processor:.3f} s of processor time (promise: {most:g} s), {clock:.3f} s on the clock")
+    for name, ((processor, clock), limit) in measured.items():
+        print(f"{name}: {processor:.3f} s of processor time (promise: {limit:g} s), {clock:.3f} s on the clock")
     shutil.rmtree(results)
-    return int(not small and any(found > most for (found, _), most in measured.values()))
+    return int(not small and any(cpu > limit for (cpu, _), limit in measured.values()))
 
 
 if __name__ == "__main__":

@@ -22,31 +22,31 @@ SUBAGENTS = ("planner-agent", "researcher-agent")
 
 def reply(body: dict[str, Any], calls: int) -> dict[str, Any]:
     """The message of the model's next turn."""
-    made = sum(message["role"] == "tool" for message in body["messages"])
-    offered = [tool["function"]["name"] for tool in body.get("tools") or ()]
-    name, arguments, wanted = "search", {"query": f"river, part {made}"}, calls
-    if "task" in offered:
-        agent, wanted = SUBAGENTS[min(made, 1)], len(SUBAGENTS)
+    turn = sum(message["role"] == "tool" for message in body["messages"])
+    tools = [tool["function"]["name"] for tool in body.get("tools") or ()]
+    name, arguments, limit = "search", {"query": f"river, part {turn}"}, calls
+    if "task" in tools:
+        agent, limit = SUBAGENTS[min(turn, 1)], len(SUBAGENTS)
         name, arguments = "task", {"description": "Find the river.", "subagent_type": agent}
-    if name not in offered or made >= wanted:
+    if name not in tools or turn >= limit:
         return {"role": "assistant", "content": ANSWER}
     call = {"name": name, "arguments": json.dumps(arguments)}
     return {
         "role": "assistant",
         "content": None,
-        "tool_calls": [{"id": f"call-{made}", "type": "function", "function": call}],
+        "tool_calls": [{"id": f"call-{turn}", "type": "function", "function": call}],
     }
 
 
 def answer(path: str, raw: bytes) -> tuple[bytes, float]:
     """The HTTP response to a request, and the seconds to wait before sending it."""
     calls, milliseconds = map(int, path.split("/")[1:3])
-    found: dict[str, Any] = {"object": "list", "data": []}
+    content: dict[str, Any] = {"object": "list", "data": []}
     if raw:
         message = reply(json.loads(raw), calls)
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}
         usage = {"prompt_tokens": len(raw) // 4, "completion_tokens": 200, "total_tokens": len(raw) // 4 + 200}
-        found = {
+        content = {
             "id": "c",
             "object": "chat.completion",
             "created": 1,
@@ -54,7 +54,7 @@ def answer(path: str, raw: bytes) -> tuple[bytes, float]:
             "choices": [choice],
             "usage": usage,
         }
-    body = json.dumps(found).encode()
+    body = json.dumps(content).encode()
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     return head.encode() + body, milliseconds / 1000 if raw else 0.0
 
@@ -64,20 +64,20 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        self._transport, self._seen = transport, b""
+        self._transport, self._buffer = transport, b""
 
     def data_received(self, data: bytes) -> None:
-        self._seen += data
-        head, end, raw = self._seen.partition(b"\r\n\r\n")
+        self._buffer += data
+        head, end, raw = self._buffer.partition(b"\r\n\r\n")
         _, _, length = head.lower().partition(b"content-length:")
         if not end or len(raw) < int(length.split(b"\r\n")[0] or 0):
             return
-        self._seen = b""
-        said, seconds = answer(head.split(b" ")[1].decode(), raw)
+        self._buffer = b""
+        response, seconds = answer(head.split(b" ")[1].decode(), raw)
         if seconds:
-            asyncio.get_running_loop().call_later(seconds, self._transport.write, said)
+            asyncio.get_running_loop().call_later(seconds, self._transport.write, response)
         else:
-            self._transport.write(said)
+            self._transport.write(response)
 
 
 @contextmanager

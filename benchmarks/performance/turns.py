@@ -30,14 +30,14 @@ def told_to_begin(work: Callable[[], object]) -> None:
     """Called in the process: report that it is ready, wait for its turn, do the work and print the cost."""
     print(_READY, flush=True)
     sys.stdin.readline()
-    before = _spent()
+    before = _current_cost()
     work()
-    print(json.dumps([later - sooner for later, sooner in zip(_spent(), before, strict=True)]), flush=True)
+    print(json.dumps([later - sooner for later, sooner in zip(_current_cost(), before, strict=True)]), flush=True)
 
 
-def _spent() -> Cost:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return Cost(used.ru_utime + used.ru_stime, time.perf_counter())
+def _current_cost() -> Cost:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter())
 
 
 def begun(python: str, code: str, folder: Path) -> Process:
@@ -56,20 +56,20 @@ def ready(process: Process) -> Process:
 
 def in_turns(processes: Sequence[Process]) -> list[Cost]:
     """Run the processes, which must be `ready`, in turns; the cost of each."""
-    left = []
+    pending = []
     for process in processes:
         assert process.stdin is not None
         assert process.stdout is not None
         process.send_signal(signal.SIGSTOP)
         process.stdin.write("begin\n")
         process.stdin.flush()
-        left.append((process, process.stdout))
+        pending.append((process, process.stdout))
     try:
-        while left:
-            for process, output in tuple(left):
+        while pending:
+            for process, output in tuple(pending):
                 process.send_signal(signal.SIGCONT)
-                if len(left) == 1 or select.select([output], [], [], TURN)[0]:
-                    left.remove((process, output))
+                if len(pending) == 1 or select.select([output], [], [], TURN)[0]:
+                    pending.remove((process, output))
                 else:
                     process.send_signal(signal.SIGSTOP)
     finally:
@@ -80,7 +80,7 @@ def in_turns(processes: Sequence[Process]) -> list[Cost]:
 
 def cost_of(process: Process) -> Cost:
     """The cost that the process prints at its end. Raises SystemExit with its errors if it fails."""
-    said, errors = process.communicate()
-    if process.returncode or not said.strip():
+    output, errors = process.communicate()
+    if process.returncode or not output.strip():
         raise SystemExit(f"{process.args!r}\nended with {process.returncode}:\n{errors}")
-    return Cost(*json.loads(said.splitlines()[-1]))
+    return Cost(*json.loads(output.splitlines()[-1]))

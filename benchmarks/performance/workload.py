@@ -30,8 +30,8 @@ def cited_urls(size: int, wanted: int) -> list[str]:
     return list(islice(_variants(_url(number * step % size) for number in count()), wanted))
 
 
-def _variants(known: Iterator[str]) -> Iterator[str]:
-    for position, url in enumerate(known):
+def _variants(urls: Iterator[str]) -> Iterator[str]:
+    for position, url in enumerate(urls):
         match position % 10:
             case 0 | 1:
                 yield url.replace("/site-", "/missing-").replace("www.site-", "www.missing-")
@@ -59,8 +59,8 @@ def missing_urls(known: Sequence[str], wanted: int) -> list[str]:
 
 def report(cited: Sequence[str], *, characters: int, citations: int) -> str:
     """A report that cites these URLs in turn, `citations` times, with about `characters` characters in all."""
-    listed = "\n".join(f"[{number}] The {_WORDS[number % 10]} page - {url}" for number, url in enumerate(cited, 1))
-    per_citation = max(1, (characters - len(listed)) // citations)
+    references = "\n".join(f"[{number}] The {_WORDS[number % 10]} page - {url}" for number, url in enumerate(cited, 1))
+    per_citation = max(1, (characters - len(references)) // citations)
     paragraphs = []
     for start in range(0, citations, 5):
         if start % 50 == 0:
@@ -68,7 +68,7 @@ def report(cited: Sequence[str], *, characters: int, citations: int) -> str:
         paragraphs.append(
             " ".join(_cited(n, n % len(cited) + 1, per_citation) for n in range(start, min(start + 5, citations)))
         )
-    return "\n\n".join([*paragraphs, "## References", listed]) + "\n"
+    return "\n\n".join([*paragraphs, "## References", references]) + "\n"
 
 
 def _cited(number: int, entry: int, length: int) -> str:

@@ -85,8 +85,8 @@ def _answer_all(options: argparse.Namespace) -> int:
     with QUESTIONS.open(encoding="utf-8", newline="") as file:
         questions = list(csv.DictReader(file))[: options.limit]
     for name in options.agents:
-        place, settings, package = AGENTS[name]
-        module, _, function = place.partition(":")
+        target, settings, package = AGENTS[name]
+        module, _, function = target.partition(":")
         agent = partial(getattr(import_module(f"benchmarks.strangers.{module}"), function), **settings)
 
         def answer(row: dict[str, str], agent: Agent = agent, package: str = package) -> dict[str, Any]:
@@ -117,8 +117,8 @@ def _compare(options: argparse.Namespace) -> int:
         command += ["--model-url", options.model_url] if options.model_url else []
         if subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
             sys.exit(f"{name} did not run")
-        used = [(path, count - before.get(path, 0)) for path, count in _paths(options.base_url).items()]
-        calls = [sum(n for path, n in used if path.startswith(kind)) for kind in ("/v1/", "/search", "page")]
+        requests = [(path, count - before.get(path, 0)) for path, count in _paths(options.base_url).items()]
+        calls = [sum(n for path, n in requests if path.startswith(kind)) for kind in ("/v1/", "/search", "page")]
         file = options.out / f"{name}.jsonl"
         failed = file.read_text(encoding="utf-8").count('"The agent failed: ')
         accuracy = _score(options, ["agent=reports", f"agent.path={file.resolve()}"])
@@ -132,9 +132,9 @@ def _score(options: argparse.Namespace, overrides: list[str]) -> float:
     """FreshEval's accuracy of a run with these settings."""
     command = [sys.executable, "-m", "aiq.run", "experiment=shallow_freshqa", "judge=[fresheval]", "name=scored"]
     command += [*overrides, f"limit={options.limit}", f"output_dir={options.out}"]
-    ended = subprocess.run(command, capture_output=True, text=True)
-    if ended.returncode:
-        sys.exit((ended.stderr.strip() or f"aiq run ended with {ended.returncode}").splitlines()[-1])
+    process = subprocess.run(command, capture_output=True, text=True)
+    if process.returncode:
+        sys.exit((process.stderr.strip() or f"aiq run ended with {process.returncode}").splitlines()[-1])
     newest = max((options.out / "scored").glob("*/summary.json"), key=lambda file: file.stat().st_mtime)
     return float(json.loads(newest.read_text(encoding="utf-8"))["metrics"][METRIC]["mean"])
 

@@ -69,8 +69,8 @@ def _loop(question: str, web: Web, system: str, specs: list[Any], tools: Mapping
     client = openai.OpenAI(base_url=web.model_url, api_key=web.api_key)
     messages: list[Any] = [{"role": "system", "content": system}, {"role": "user", "content": question}]
     for turn in range(MOST_TURNS):
-        offered: Any = {"tools": specs} if turn < MOST_TURNS - 1 else {}
-        reply = client.chat.completions.create(model=web.model, messages=messages, **offered).choices[0].message
+        options: Any = {"tools": specs} if turn < MOST_TURNS - 1 else {}
+        reply = client.chat.completions.create(model=web.model, messages=messages, **options).choices[0].message
         if not reply.tool_calls:
             return reply.content or ""
         messages.append(reply.model_dump(exclude_none=True))
@@ -89,8 +89,8 @@ def create_agent(question: str, web: Web) -> str:
 
     def find_pages(search_terms: list[str]) -> str:
         """Find web pages for each of the search terms."""
-        found = {r["url"]: r for term in search_terms for r in web.search(term)}
-        return "\n\n".join(f"### [{r['title']}]({url})\n\n{r['content']}" for url, r in found.items()) or "_nothing_"
+        pages = {r["url"]: r for term in search_terms for r in web.search(term)}
+        return "\n\n".join(f"### [{r['title']}]({url})\n\n{r['content']}" for url, r in pages.items()) or "_nothing_"
 
     def read(address: str) -> str:
         """Read the page at an address that find_pages gave."""
@@ -99,8 +99,8 @@ def create_agent(question: str, web: Web) -> str:
     prompt = "You answer questions of fact. Never answer from memory: find pages first. Link the page you rely on."
     model = ChatOpenAI(model=web.model, base_url=web.model_url, api_key=SecretStr(web.api_key))
     agent: Any = agents.create_agent(model, [find_pages, read], system_prompt=prompt)
-    ended = agent.invoke({"messages": [("user", question)]}, {"recursion_limit": 2 * MOST_TURNS + 1})
-    return str(ended["messages"][-1].text)
+    result = agent.invoke({"messages": [("user", question)]}, {"recursion_limit": 2 * MOST_TURNS + 1})
+    return str(result["messages"][-1].text)
 
 
 _PROMPT = """Answer the following question as best you can. You have access to the following tools:
@@ -137,8 +137,8 @@ def text_react(question: str, web: Web) -> str:
         action = _ACTION.search(text)
         if "Final Answer:" in text or action is None:
             return text.rpartition("Final Answer:")[2].strip()
-        wanted = action[2].strip("\"'` ")
-        result = web.page(wanted) if "browser" in action[1] else _plain(web.search(wanted))
+        argument = action[2].strip("\"'` ")
+        result = web.page(argument) if "browser" in action[1] else _plain(web.search(argument))
         messages.append({"role": "assistant", "content": text})
         messages.append({"role": "user", "content": f"Observation: {result}"})
     return ""

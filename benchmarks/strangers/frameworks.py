@@ -134,5 +134,5 @@ def open_deep_research(question: str, web: Web) -> str:
     return str(_LOOP.run(run)["final_report"])
 
 
-def _environment(web: Web, **more: str) -> None:
-    os.environ.update(more, OPENAI_BASE_URL=web.model_url, OPENAI_API_KEY=web.api_key, TAVILY_API_KEY=web.api_key)
+def _environment(web: Web, **env: str) -> None:
+    os.environ.update(env, OPENAI_BASE_URL=web.model_url, OPENAI_API_KEY=web.api_key, TAVILY_API_KEY=web.api_key)

@@ -8,6 +8,6 @@ from benchmarks.gate_trials import main
 @pytest.mark.whole
 def test_a_real_run_passes_and_its_degradations_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--runs", "1", "--limit", "60"]) == 0
-    said = capsys.readouterr().out
-    assert "against its own baseline: 1 of 1 pass" in said
-    assert said.count("1 of 1 fail and name") == 3
+    out = capsys.readouterr().out
+    assert "against its own baseline: 1 of 1 pass" in out
+    assert out.count("1 of 1 fail and name") == 3

@@ -8,5 +8,5 @@ from typing import Any
 def rows(name: str, *kinds: str) -> list[Any]:
     """The rows of a file; with `kinds`, the rest of each row that begins with one of these kinds."""
     lines = Path(__file__).with_name(name).read_text(encoding="utf-8").split("\n")
-    found = [json.loads(line) for line in lines if line]
-    return [row[1:] for row in found if row[0] in kinds] if kinds else found
+    values = [json.loads(line) for line in lines if line]
+    return [row[1:] for row in values if row[0] in kinds] if kinds else values

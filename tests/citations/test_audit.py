@@ -32,8 +32,8 @@ def test_paragraphs_without_citations_are_reported() -> None:
         "# Title\n\nFirst is cited [1].\n\nSecond is not.\n\n- an item https://v.com/9\n- another item\n\n"
         f"```\ncode\n```\n{LIST}[1] https://v.com/1\n"
     )
-    found = audit(text)
-    assert [text[start:end] for start, end in found.uncited_paragraphs] == ["Second is not.", "another item"]
+    result = audit(text)
+    assert [text[start:end] for start, end in result.uncited_paragraphs] == ["Second is not.", "another item"]
 
 
 def test_a_safe_url_in_the_text_that_no_tool_returned_is_reported_and_stays() -> None:

@@ -24,10 +24,10 @@ def _verified(text: str, sources: list[str | dict[str, str]] | None, settings: d
     return verify(text, known, configured(CitationSettings, **settings))
 
 
-def _said(text: str, verified: Verified) -> dict[str, Any]:
+def _summary(text: str, verified: Verified) -> dict[str, Any]:
     """The result of a verification as plain data, without what is empty."""
     report, audit = verified.found.report, verified.audit
-    said = {
+    fields = {
         "entries": [[e.entry.number, [use.url for use in e.entry.urls], e.outcome] for e in verified.found.entries],
         "marks": [[text[mark.start : mark.end], mark.form, list(mark.numbers)] for mark in report.marks],
         "urls": [[use.url, use.form] for use in report.body_urls],
@@ -36,14 +36,14 @@ def _said(text: str, verified: Verified) -> dict[str, Any]:
         "removed": [[removed.number, removed.reason] for removed in audit.removed_citations],
         "dangling": list(audit.dangling),
     }
-    return {name: value for name, value in said.items() if value not in (None, [])}
+    return {name: value for name, value in fields.items() if value not in (None, [])}
 
 
 @pytest.mark.parametrize("row", rows("reports.jsonl"), ids=lambda row: row["name"])
 def test_reports(row: dict[str, Any]) -> None:
     text, sources, settings = row["text"], row.get("sources", []), row.get("settings", {})
     verified = _verified(text, sources, settings)
-    assert _said(text, verified) == row["expected"]
+    assert _summary(text, verified) == row["expected"]
     assert apply_edits(text, verified.edits) == verified.text
     again = _verified(verified.text, sources, settings)
     assert (again.text, again.edits, again.audit.removed_citations, again.audit.dangling) == (verified.text, (), (), ())

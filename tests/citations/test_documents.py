@@ -19,8 +19,8 @@ each = table(__file__)
 
 def find(keys: list[str], cited: str, **settings: Any) -> str | None:
     sources = [Source(citation_key=key) for key in keys]
-    found = DocumentIndex(sources, configured(CitationSettings, **settings).window).find(parse_key(cited))
-    return found.citation_key if found else None
+    source = DocumentIndex(sources, configured(CitationSettings, **settings).window).find(parse_key(cited))
+    return source.citation_key if source else None
 
 
 SOURCES = ["r.pdf, p.15", "r.pdf, pp. 20-24", "r.pdf, p.40"]
@@ -57,14 +57,14 @@ ranges = st.tuples(st.integers(1, 30), st.integers(0, 5)).map(lambda pair: (pair
 @pytest.mark.timing
 @given(st.lists(ranges, min_size=1, max_size=6), ranges, st.integers(0, 3))
 def test_the_nearest_page_decides(sources: list[tuple[int, int]], cited: tuple[int, int], window: int) -> None:
-    def apart(source: tuple[int, int]) -> int:
+    def distance(source: tuple[int, int]) -> int:
         return max(0, source[0] - cited[1], cited[0] - source[1])
 
     pages = {f"r.pdf, pp. {first}-{last}": (first, last) for first, last in sources}
-    found = find(list(pages), "r.pdf, pp. {}-{}".format(*cited), page_window=window)
-    nearest = min(map(apart, sources))
-    assert (found is not None) == (nearest <= window)
-    assert found is None or apart(pages[found]) == nearest
+    key = find(list(pages), "r.pdf, pp. {}-{}".format(*cited), page_window=window)
+    nearest = min(map(distance, sources))
+    assert (key is not None) == (nearest <= window)
+    assert key is None or distance(pages[key]) == nearest
 
 
 def test_keys() -> None:
@@ -92,8 +92,8 @@ def test_a_part_of_an_entry_must_name_a_file_or_a_page() -> None:
 @pytest.mark.parametrize(("entry", "pages"), rows("documents.jsonl", "pages"))
 def test_no_part_of_an_entry_means_a_document_without_its_pages(entry: str, pages: list[list[int]]) -> None:
     """Each of several pages gives a key."""
-    found = [[key.first, key.last] for key in named_documents(entry) if key.name == "report.pdf"]
-    assert [page for number, page in enumerate(found) if page not in found[:number]] == pages
+    key_pages = [[key.first, key.last] for key in named_documents(entry) if key.name == "report.pdf"]
+    assert [page for number, page in enumerate(key_pages) if page not in key_pages[:number]] == pages
 
 
 @pytest.mark.timing

@@ -40,8 +40,8 @@ def test_a_case_that_hangs_is_a_failure() -> None:
 
 def test_the_same_seed_tries_the_same_cases_and_what_holds_has_no_failure() -> None:
     first, second, other = list[Case](), list[Case](), list[Case]()
-    for number, seen in ((1, first), (1, second), (2, other)):
-        assert smallest_failure(hostile_cases, 20, number, seen.append) is None
+    for number, cases in ((1, first), (1, second), (2, other)):
+        assert smallest_failure(hostile_cases, 20, number, cases.append) is None
     assert first == second != other
 
 
@@ -58,9 +58,9 @@ def test_a_case_comes_back_from_the_corpus(tmp_path: Path) -> None:
 
 def test_the_benchmark_runs() -> None:
     command = [sys.executable, "-m", "benchmarks.performance.citations", "--quick"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    lines = done.stdout.splitlines()
+    proc = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    lines = proc.stdout.splitlines()
     assert lines[0].split() == ["what", "seconds", "ratio", "promise"]
     assert sum("audit of one report" in line for line in lines) == 2
     assert sum(line.startswith("linear:") for line in lines) == 1
-    assert "BROKEN" not in done.stdout
+    assert "BROKEN" not in proc.stdout

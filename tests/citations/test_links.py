@@ -38,8 +38,8 @@ def test_hostile_texts_are_read_in_linear_time() -> None:
 
 def test_urls_of_the_body() -> None:
     """Where each of them ends, and its form."""
-    for text, found in rows("links.jsonl"):
-        assert [[use.form, use.url] for use in parse_report(text).body_urls] == found
+    for text, expected in rows("links.jsonl"):
+        assert [[use.form, use.url] for use in parse_report(text).body_urls] == expected
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_look_ups_do_not_slow_down_in_a_large_registry() -> None:
 def test_a_path_of_any_depth() -> None:
     deep = "https://e.com/" + "/".join("abc"[n % 3] for n in range(3000))
     index = _index((deep, f"{deep}/x"))
-    below = index.match_url(f"{deep}/x/y")
-    assert below is not None
-    assert (below.source.url, below.level) == (f"{deep}/x", "child_path")
+    match = index.match_url(f"{deep}/x/y")
+    assert match is not None
+    assert (match.source.url, match.level) == (f"{deep}/x", "child_path")
     assert index.match_url(deep[:-2]) is None

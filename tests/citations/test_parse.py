@@ -49,7 +49,7 @@ def test_a_paragraph_ends_where_a_list_begins_in_it() -> None:
 def test_the_parts_of_a_report_are_in_order_and_do_not_overlap(text: str) -> None:
     report = parse_report(text)
     for parts in (
-        [(found.start, found.end) for found in report.lists],
+        [(listing.start, listing.end) for listing in report.lists],
         [(entry.start, entry.end) for entry in report.entries],
         [(mark.start, mark.end) for mark in report.marks],
     ):
@@ -58,7 +58,7 @@ def test_the_parts_of_a_report_are_in_order_and_do_not_overlap(text: str) -> Non
         assert all(0 <= edge <= len(text) for edge in edges)
     for start, end in report.paragraphs:
         assert text[start:end].strip() == text[start:end] != ""
-        assert not any(found.start < end and start < found.end for found in report.lists)
+        assert not any(listing.start < end and start < listing.end for listing in report.lists)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\x00", "\ufeff", "[1]", "## References", "\ud800[1]"])

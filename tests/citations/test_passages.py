@@ -23,7 +23,7 @@ LIST = "\n\n## References\n\n[1] Atlas - https://a.example/x\n[2] News - https:/
 
 @each("text")
 def test_a_statement_is_the_sentence_with_the_mark(text: str, statements: list[str]) -> None:
-    assert [found.text for found in cited_statements(parse_report(f"# Title\n\n{text}{LIST}"))] == statements
+    assert [statement.text for statement in cited_statements(parse_report(f"# Title\n\n{text}{LIST}"))] == statements
 
 
 def test_a_statement_has_its_place_marks_and_urls() -> None:
@@ -72,15 +72,15 @@ TOWER_ZH = "高塔位于港口。它于1889年竣工，由陈望设计。每七�
 
 def marked(text: str, statement: str) -> str | None:
     """The closest passage, with brackets around the shared words."""
-    found = SourceSentences(text).closest(statement)
-    if found is None:
+    passage = SourceSentences(text).closest(statement)
+    if passage is None:
         return None
-    assert text[found.start : found.end] == found.text
-    shown, at = "", 0
-    for start, end in found.shared:
-        shown += f"{found.text[at:start]}[{found.text[start:end]}]"
+    assert text[passage.start : passage.end] == passage.text
+    output, at = "", 0
+    for start, end in passage.shared:
+        output += f"{passage.text[at:start]}[{passage.text[start:end]}]"
         at = end
-    return shown + found.text[at:]
+    return output + passage.text[at:]
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ SOURCES = (
 
 
 def test_every_statement_is_paired_once_with_each_source_that_it_validly_cites() -> None:
-    found = cited_passages(audit_report(parse_report(REPORT), SourceIndex(SOURCES)))
-    assert [(c.statement.text, c.source.url, c.entry, c.passage and c.passage.text) for c in found] == [
+    passages = cited_passages(audit_report(parse_report(REPORT), SourceIndex(SOURCES)))
+    assert [(c.statement.text, c.source.url, c.entry, c.passage and c.passage.text) for c in passages] == [
         ("Halden Works was founded in 1912.", "https://a.example/x", 1, "Halden Works was founded in 1912."),
         ("Halden Works was founded in 1912.", "https://b.example/y", 2, None),
         ("It was sold.", "https://a.example/x", 1, "The works were sold in 1931."),
@@ -169,9 +169,9 @@ def test_hostile_sources_are_read_quickly(unit: str) -> None:
     st.text(alphabet=st.sampled_from('aB1s ,.!?。，中的\n"”ﬁé\u0301\x00|'), max_size=60),
 )
 def test_places_are_right_in_any_text(text: str, statement: str) -> None:
-    found = SourceSentences(text).closest(statement)
-    if found is not None:
-        assert text[found.start : found.end] == found.text
-        places = [at for place in found.shared for at in place]
+    passage = SourceSentences(text).closest(statement)
+    if passage is not None:
+        assert text[passage.start : passage.end] == passage.text
+        places = [at for place in passage.shared for at in place]
         assert places == sorted(places)
-        assert 0 <= places[0] < places[-1] <= len(found.text)
+        assert 0 <= places[0] < places[-1] <= len(passage.text)

@@ -30,7 +30,7 @@ def real(shared_data: Path) -> list[str]:
 
 
 def test_all_entries_and_marks_are_read(real: list[str]) -> None:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for text in real:
         report = parse_report(text)
         numbers = [entry.number for entry in report.entries]
@@ -38,21 +38,21 @@ def test_all_entries_and_marks_are_read(real: list[str]) -> None:
         assert all(len(entry.urls) == 1 for entry in report.entries)
         assert not text[report.lists[0].end :].strip()
         assert {number for mark in report.marks for number in mark.numbers} == set(numbers)
-        found.update(mark.form for mark in report.marks)
-        found.update(text[found.start :].split("\n", 1)[0] for found in report.lists)
-        found["entries"] += len(numbers)
-    assert found == {"number": 884, "entries": 384, "参考文献：": 18, "References": 2}
+        counts.update(mark.form for mark in report.marks)
+        counts.update(text[listing.start :].split("\n", 1)[0] for listing in report.lists)
+        counts["entries"] += len(numbers)
+    assert counts == {"number": 884, "entries": 384, "参考文献：": 18, "References": 2}
 
 
 def test_the_reference_reports_too(shared_data: Path) -> None:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for text in _reports(shared_data, "reference_science.jsonl.gz"):
         report = parse_report(text)
-        found.update(mark.form for mark in report.marks)
-        found["entries"] += len(report.entries)
-        found["lists"] += len(report.lists)
+        counts.update(mark.form for mark in report.marks)
+        counts["entries"] += len(report.entries)
+        counts["lists"] += len(report.lists)
         assert [entry.number for entry in report.entries] == list(range(1, len(report.entries) + 1))
-    assert found == {"entries": 601, "lists": 8, "bare_number": 1578, "group": 4, "number": 1}
+    assert counts == {"entries": 601, "lists": 8, "bare_number": 1578, "group": 4, "number": 1}
 
 
 def test_with_its_urls_a_report_stays_and_with_half_of_them_the_other_half_goes(real: list[str]) -> None:

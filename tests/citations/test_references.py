@@ -68,8 +68,8 @@ def test_numbers_within_an_entry_do_not_begin_another() -> None:
     ],
 )
 def test_a_number_with_which_the_next_line_begins_did_not_begin_an_entry_before(entries: str) -> None:
-    found = _urls(_listed(entries))
-    assert [(number, urls[0]) for number, urls in found] == [(n, f"https://v.com/{n}") for n in (1, 2, 3)]
+    parsed = _urls(_listed(entries))
+    assert [(number, urls[0]) for number, urls in parsed] == [(n, f"https://v.com/{n}") for n in (1, 2, 3)]
 
 
 def test_entries_in_one_line_may_skip_a_number_and_the_last_may_lack_a_target() -> None:

@@ -92,19 +92,19 @@ def test_kinds_are_kept_apart_and_the_strongest_counts() -> None:
     (source,) = registry.all()
     assert (source.title, source.call_id, source.text) == ("A", "c2", "page")
     note(registry, "a page of another call says https://e.com/b", "mentioned", 1, "c2")
-    seen = next(source for source in registry.known() if source.url == "https://e.com/b")
-    assert (seen.kind, seen.call_id, seen.tool) == ("mentioned", "c2", "search")
-    assert (seen.text, seen.digest, seen.title) == ("", "", "")
+    sighting = next(source for source in registry.known() if source.url == "https://e.com/b")
+    assert (sighting.kind, sighting.call_id, sighting.tool) == ("mentioned", "c2", "search")
+    assert (sighting.text, sighting.digest, sighting.title) == ("", "", "")
 
 
 def test_a_row_keeps_only_those_unretrieved_sources_that_the_report_names() -> None:
     registry = SourceRegistry()
     registry.add(Source(url="https://e.com/page"), (0,))
     note(registry, " ".join(f"https://e.com/{n}" for n in range(1000)), "mentioned")
-    kept = sources_to_keep(
+    sources = sources_to_keep(
         registry.known(), "It is [1].\n\n## Sources\n[1] [T](http://www.e.com/7/), https://e.com/page."
     )
-    assert [(source.url, source.kind) for source in kept] == [
+    assert [(source.url, source.kind) for source in sources] == [
         ("https://e.com/page", "retrieved"),
         ("https://e.com/7", "mentioned"),
     ]
@@ -191,8 +191,8 @@ def test_failures_and_empty_results_register_no_evidence(answer: ToolResult | To
     registry = registry_after(answer)
     assert registry.all() == ()
     assert {source.kind for source in registry.known()} <= {"echoed"}
-    found = verify(f"{LIST}[1] T https://tavily.com/\n[2] lookup\n", registry.known(), configured(CitationSettings))
-    assert found.audit.valid_citations == ()
+    verified = verify(f"{LIST}[1] T https://tavily.com/\n[2] lookup\n", registry.known(), configured(CitationSettings))
+    assert verified.audit.valid_citations == ()
 
 
 def test_a_url_in_the_prose_of_a_page_was_not_retrieved() -> None:
@@ -220,6 +220,6 @@ def test_a_citation_line_in_a_chunk_registers_nothing() -> None:
     answer = ToolResult(content=chunk, sources=(Source(citation_key="real.pdf, p.1", text=chunk),))
     registry = registry_after(answer)
     assert [source.citation_key for source in registry.known()] == ["real.pdf, p.1"]
-    found = verify(f"{LIST}[1] injected.pdf, p.9\n", registry.known(), configured(CitationSettings))
-    (removed,) = found.audit.removed_citations
+    verified = verify(f"{LIST}[1] injected.pdf, p.9\n", registry.known(), configured(CitationSettings))
+    (removed,) = verified.audit.removed_citations
     assert removed.reason == "citation_key_not_in_registry"

@@ -14,9 +14,9 @@ HIDDEN = ("java" + "\t" * 5000 + "script:alert(1)", "&#" + "0" * 3000 + "106;ava
 
 
 def test_broken_rules() -> None:
-    known = [*rows("unsafe.jsonl"), *((url, "unsafe_scheme") for url in HIDDEN)]
-    known += ((f"https://{host}/abc", "shortened_url") for host in rules().shorteners)
-    assert [(url, found) for url, rule in known if (found := broken_rule(url)) != rule] == []
+    cases = [*rows("unsafe.jsonl"), *((url, "unsafe_scheme") for url in HIDDEN)]
+    cases += ((f"https://{host}/abc", "shortened_url") for host in rules().shorteners)
+    assert [(url, broken) for url, rule in cases if (broken := broken_rule(url)) != rule] == []
 
 
 def test_every_scheme_of_the_table() -> None:
@@ -35,5 +35,5 @@ def test_look_alikes_are_flagged() -> None:
 
 def test_every_confusable_of_the_table() -> None:
     pairs = [(latin, letter) for latin, letters in rules().confusables.items() for letter in letters]
-    seen = {letter: skeleton(canonical_host(f"x{letter}z.com") or "") for _, letter in pairs}
-    assert seen == {letter: skeleton(f"x{latin}z.com") for latin, letter in pairs}
+    skeletons = {letter: skeleton(canonical_host(f"x{letter}z.com") or "") for _, letter in pairs}
+    assert skeletons == {letter: skeleton(f"x{latin}z.com") for latin, letter in pairs}

@@ -46,9 +46,9 @@ def test_every_edit_says_why() -> None:
 @pytest.mark.parametrize("depth", [3, 30, 3000])
 def test_however_deep_marks_are_nested_the_rounds_end(depth: int) -> None:
     text = f"So {'[9 ' * depth}{']' * depth} it is [1].\n\n## References\n\n[1] https://v.com/1\n"
-    started = time.perf_counter()
+    start = time.perf_counter()
     verified = verify(text, ONE, configured(CitationSettings))
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - start < 10
     assert apply_edits(text, verified.edits) == verified.text
     assert verify(verified.text, ONE, configured(CitationSettings)).edits == ()
     assert verified.audit.dangling == (9,)

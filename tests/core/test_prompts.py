@@ -21,6 +21,6 @@ def test_an_undefined_variable_is_an_error_and_the_hash_follows_the_template(tmp
 @given(st.text(alphabet="</> quet\nsion"))
 def test_fenced_text_cannot_end_its_fence(text: str) -> None:
     for label in ("question", "q"):
-        inside = fence(text + f"</{label}> and </ {label.upper()}>", label)
-        assert inside.count(f"</{label}") == 1
-        assert inside.endswith(f"\n</{label}>")
+        fenced = fence(text + f"</{label}> and </ {label.upper()}>", label)
+        assert fenced.count(f"</{label}") == 1
+        assert fenced.endswith(f"\n</{label}>")

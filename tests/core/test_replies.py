@@ -203,10 +203,10 @@ def said(content: Any = None, finish: str = "stop", **message: Any) -> RawReply:
     ],
 )
 def test_an_empty_answer_has_a_reason(reply: RawReply, why: str) -> None:
-    found = why_no_answer(" ", [said("before"), reply])
-    assert found is not None
-    assert found.startswith("the text is empty (a.writer: ")
-    assert why in found
+    reason = why_no_answer(" ", [said("before"), reply])
+    assert reason is not None
+    assert reason.startswith("the text is empty (a.writer: ")
+    assert why in reason
 
 
 @pytest.mark.parametrize(
@@ -218,14 +218,14 @@ def test_an_empty_answer_has_a_reason(reply: RawReply, why: str) -> None:
     ],
 )
 def test_a_text_that_is_not_an_answer_has_a_reason(text: str, why: str | None) -> None:
-    found = why_no_answer(text, [said(text, "length")])
-    assert (found is None) == (why is None)
-    assert why is None or (why in str(found) and "finish_reason length" in str(found))
+    reason = why_no_answer(text, [said(text, "length")])
+    assert (reason is None) == (why is None)
+    assert why is None or (why in str(reason) and "finish_reason length" in str(reason))
 
 
 def test_a_refusal_is_not_an_answer() -> None:
-    found = why_no_answer("I cannot help", [said(None, refusal="I cannot help"), said("thanks")])
-    assert found == "a.writer: the model refused: 'I cannot help'"
+    reason = why_no_answer("I cannot help", [said(None, refusal="I cannot help"), said("thanks")])
+    assert reason == "a.writer: the model refused: 'I cannot help'"
     assert why_no_answer("I cannot help", [said("I cannot help")]) is None
 
 

@@ -73,16 +73,16 @@ def test_an_endpoint_is_a_url_without_secrets_and_the_error_shows_none(address: 
 
 
 def test_an_endpoint_is_known_by_its_name_or_its_url() -> None:
-    given = {"base_url": "https://models.example/v1/", "model": "m"}
-    assert configured(LlmSettings, **given).endpoint == "https://models.example/v1"
-    assert configured(LlmSettings, **given, known_as="mine").endpoint == "mine"
+    values = {"base_url": "https://models.example/v1/", "model": "m"}
+    assert configured(LlmSettings, **values).endpoint == "https://models.example/v1"
+    assert configured(LlmSettings, **values, known_as="mine").endpoint == "mine"
     with pytest.raises(ValidationError):
-        configured(LlmSettings, **given, known_as="  ")
+        configured(LlmSettings, **values, known_as="  ")
 
 
 def test_quirks_that_change_requests_are_part_of_a_roles_setup() -> None:
-    given: dict[str, Any] = {"base_url": "http://127.0.0.1:1/v1", "model": "m"}
-    usual = configured(LlmSettings, **given)
-    plain = configured(LlmSettings, **given, quirks={"structured": "prose", "seed": False})
-    assert "quirks" not in usual.setup("judge.race")
-    assert plain.setup("judge.race") == {**usual.setup("judge.race"), "quirks": {"structured": "prose"}}
+    values: dict[str, Any] = {"base_url": "http://127.0.0.1:1/v1", "model": "m"}
+    default = configured(LlmSettings, **values)
+    quirky = configured(LlmSettings, **values, quirks={"structured": "prose", "seed": False})
+    assert "quirks" not in default.setup("judge.race")
+    assert quirky.setup("judge.race") == {**default.setup("judge.race"), "quirks": {"structured": "prose"}}

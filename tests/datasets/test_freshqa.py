@@ -96,10 +96,10 @@ def test_json_gives_answers_in_any_form(tmp_path: Path, expected: object, answer
 
 
 def test_truth_values_are_read_in_any_spelling(tmp_path: Path) -> None:
-    spelled = ("TRUE", "true", "Yes", "1", "FALSE", "no", "")
-    rows = [{**ROW, "id": str(n), "false_premise": text} for n, text in enumerate(spelled)]
-    found = [sample.tags["false_premise"] for sample in read(written(tmp_path, sheet(rows)))]
-    assert found == ["TRUE"] * 4 + ["FALSE"] * 3
+    spellings = ("TRUE", "true", "Yes", "1", "FALSE", "no", "")
+    rows = [{**ROW, "id": str(n), "false_premise": text} for n, text in enumerate(spellings)]
+    tags = [sample.tags["false_premise"] for sample in read(written(tmp_path, sheet(rows)))]
+    assert tags == ["TRUE"] * 4 + ["FALSE"] * 3
 
 
 def lacking(column: str) -> str:
@@ -156,9 +156,9 @@ def test_a_path_that_is_not_a_file_is_named(tmp_path: Path) -> None:
 
 def test_the_fingerprint_covers_the_bytes(tmp_path: Path) -> None:
     texts = (sheet([ROW]), sheet([ROW]), sheet([{**ROW, "note": "x"}]))
-    one, same, other = (loaded(FRESHQA, written(tmp_path, text, f"{n}.csv")) for n, text in enumerate(texts))
-    assert one.fingerprint == same.fingerprint != other.fingerprint
-    assert [*one.samples] == [*other.samples]
+    first, copy, other = (loaded(FRESHQA, written(tmp_path, text, f"{n}.csv")) for n, text in enumerate(texts))
+    assert first.fingerprint == copy.fingerprint != other.fingerprint
+    assert [*first.samples] == [*other.samples]
 
 
 @each("release")

@@ -41,16 +41,16 @@ def test_shipped_datasets_load_unless_the_user_has_such_a_file(tmp_path: Path, m
 
 def test_truth_may_be_elsewhere_or_absent(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    own = tmp_path / "data" / "own.jsonl"
-    own.write_text('{"id": "a", "question": "Who?"}\n{"id": "b", "question": "Where?"}\n')
-    assert [sample.truth for sample in loaded(OWN, own).samples] == [None, None]
+    path = tmp_path / "data" / "own.jsonl"
+    path.write_text('{"id": "a", "question": "Who?"}\n{"id": "b", "question": "Where?"}\n')
+    assert [sample.truth for sample in loaded(OWN, path).samples] == [None, None]
     truth = tmp_path / "known.jsonl"
     truth.write_text(json.dumps({"sample_id": "b", "hops": 2, "needs_depth": True, "facts": []}) + "\n")
-    first, second = loaded(OWN, own, truth=str(truth)).samples
+    first, second = loaded(OWN, path, truth=str(truth)).samples
     assert first.truth is None
     assert second.truth is not None
     assert second.truth.needs_depth
-    assert first.hash == loaded(OWN, own).samples[0].hash
+    assert first.hash == loaded(OWN, path).samples[0].hash
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def test_truth_may_be_elsewhere_or_absent(tmp_path: Path) -> None:
     ],
 )
 def test_ids_and_threads_must_be_unique(tmp_path: Path, column: str, message: str) -> None:
-    own = tmp_path / "own.jsonl"
-    own.write_text("".join(json.dumps({"question": "Who?", column: key}) + "\n" for key in ("x", "y", "x")))
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(json.dumps({"question": "Who?", column: key}) + "\n" for key in ("x", "y", "x")))
     with pytest.raises(DatasetError, match=message):
-        loaded(OWN, own)
+        loaded(OWN, path)
 
 
 @each("row")
@@ -116,10 +116,10 @@ def test_hub_rows_are_read_and_hub_failures_are_one_line(monkeypatch: pytest.Mon
         return [{" ID": 1, "Question": "Who?", "false_premise": True, "answer_0": "Ilan", "next_review": DAY}]
 
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
-    (sample,) = (found := of_hub("a/b")).samples
+    (sample,) = (dataset := of_hub("a/b")).samples
     assert (sample.id, sample.answers, sample.tags["false_premise"]) == ("1", ("Ilan",), "TRUE")
     assert sample.tags["next_review"] == "2026-01-02"
-    assert found.fingerprint == of_hub("a/b").fingerprint
+    assert dataset.fingerprint == of_hub("a/b").fingerprint
     with pytest.raises(
         DatasetError, match=r"^dataset\.hub=a/b \(split x\) could not be loaded: Unknown split x\. Check"
     ):
@@ -149,8 +149,8 @@ def test_the_real_hub_client(tmp_path: Path) -> None:
     )
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")}
     command = [sys.executable, "-c", _HUB, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    rows, absent, split = done.stdout.splitlines()
+    proc = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    rows, absent, split = proc.stdout.splitlines()
     assert rows == "[('1', 'Who?', ('Ilan',), 'TRUE'), ('2', 'In what year?', ('1987', '1988'), 'FALSE')]"
     assert absent.startswith("dataset.hub=nobody-here/not-there (split train) could not be loaded:")
     assert "set dataset.path" in absent
@@ -159,8 +159,8 @@ def test_the_real_hub_client(tmp_path: Path) -> None:
 
 def test_loading_imports_nothing_heavy() -> None:
     command = [sys.executable, "-X", "importtime", "-c", "import aiq.datasets, aiq.datasets.freshqa"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    loaded_modules = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    proc = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded_modules = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in proc.stderr.splitlines() if "|" in line}
     assert loaded_modules & {"datasets", "pandas", "numpy", "pyarrow"} == set()
 
 

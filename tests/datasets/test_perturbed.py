@@ -16,15 +16,15 @@ def perturbed(**more: Any) -> Dataset:
 
 
 def test_every_task_has_its_undamaged_report_and_each_severity() -> None:
-    found = perturbed(tasks=2)
-    assert [sample.id for sample in found.samples] == [
+    dataset = perturbed(tasks=2)
+    assert [sample.id for sample in dataset.samples] == [
         *("1.none.0", "1.facts.10", "1.facts.50"), *("2.none.0", "2.facts.10", "2.facts.50"),
     ]  # fmt: skip
     assert len(perturbed(tasks=2, perturbations={"facts": [10], "numbers": None}).samples) == 4
-    sample = found.samples[2]
+    sample = dataset.samples[2]
     assert (sample.tags["base"], sample.tags["perturbation"], sample.tags["severity"]) == ("1", "facts", "50")
     assert sample.truth is not None
-    assert sample.truth == found.samples[0].truth
+    assert sample.truth == dataset.samples[0].truth
     assert sample.reference
     assert perturbed(ids=["3.none.0"]).samples[0].question == perturbed().samples[6].question
 

@@ -21,10 +21,10 @@ def test_freshqa_plain_and_as_sheet_export(shared_data: Path) -> None:
 
 def test_deep_research_bench_with_references_elsewhere(shared_data: Path) -> None:
     folder = shared_data / "deep_research_bench"
-    every = loaded(DRB, folder)
-    assert every.size == 100
-    assert sum(sample.question.language == "zh" for sample in every.samples) == 50
-    assert all(sample.rubric is not None and sample.reference is None for sample in every.samples)
+    dataset = loaded(DRB, folder)
+    assert dataset.size == 100
+    assert sum(sample.question.language == "zh" for sample in dataset.samples) == 50
+    assert all(sample.rubric is not None and sample.reference is None for sample in dataset.samples)
     references = str(folder / "reference_science.jsonl.gz")
     science = loaded(DRB, folder, ids=list(range(58, 66)), references=references, language="en")
     assert [sample.id for sample in science.samples] == [str(number) for number in range(58, 66)]

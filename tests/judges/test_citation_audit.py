@@ -38,10 +38,10 @@ async def score(audit: Audit | None) -> list[Score]:
 async def test_rates_and_counts(kept: list[ValidCitation], reasons: list[str], rates: Any) -> None:
     scores = await score(Audit(valid_citations=tuple(kept), removed_citations=removed(*reasons), dangling=(3,)))
     if isinstance(rates, str):
-        assert [one.not_applicable for one in scores[:2]] == [rates] * 2
+        assert [row.not_applicable for row in scores[:2]] == [rates] * 2
     else:
-        assert [part for one in scores[:2] for part in (one.numerator, one.denominator)] == rates
-    assert [one.value for one in scores[2:]] == [len(kept), len(reasons)]
+        assert [part for row in scores[:2] for part in (row.numerator, row.denominator)] == rates
+    assert [row.value for row in scores[2:]] == [len(kept), len(reasons)]
 
 
 async def test_the_detail_counts_levels_and_reasons_and_a_missing_audit_is_the_reason() -> None:
@@ -54,4 +54,4 @@ async def test_the_detail_counts_levels_and_reasons_and_a_missing_audit_is_the_r
         "levels": {"exact": 2, "prefix": 1},
         "removed": {"duplicate": 2, "url_not_in_registry": 1},
     }
-    assert {one.not_applicable for one in await score(None)} == {"the agent's citations were not verified"}
+    assert {row.not_applicable for row in await score(None)} == {"the agent's citations were not verified"}

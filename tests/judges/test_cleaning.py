@@ -91,8 +91,8 @@ def test_real_reports_lose_their_citations_and_nothing_else(shared_data: Path) -
         clean = without_citations(row["article"])
         assert references, row["id"]
         assert "https://" not in clean, row["id"]
-        most = 12 * body.count("[") + 120 * body.count("http") + 0.1 * len(body)
-        assert len(clean) > len(body) - most, row["id"]
+        limit = 12 * body.count("[") + 120 * body.count("http") + 0.1 * len(body)
+        assert len(clean) > len(body) - limit, row["id"]
 
 
 REPORT = (
@@ -112,11 +112,11 @@ async def test_the_cleaned_text_is_the_models() -> None:
     assert endpoint.got[0]["role"] == "judge.race_clean"
     assert f"<article>\n{REPORT}\n</article>" in endpoint.prompt()
     fenced = f"<think>[1] goes.</think>\n```markdown\n{CLEANED}\n```"
-    async with scripted([fenced, CLEANED], sample_id="another") as (session, other):
+    async with scripted([fenced, CLEANED], sample_id="another") as (session, other_endpoint):
         assert await cleaner().clean(REPORT, "zh", session) == CLEANED
         assert await cleaner().clean(REPORT, "en", session) == CLEANED
-    assert other.prompt(0).startswith("请为不应看到引用多少的读者")
-    assert endpoint.got[0]["seed"] == other.got[1]["seed"]  # the order of the samples makes no difference
+    assert other_endpoint.prompt(0).startswith("请为不应看到引用多少的读者")
+    assert endpoint.got[0]["seed"] == other_endpoint.got[1]["seed"]  # the order of the samples makes no difference
 
 
 async def test_cleaning_by_rules_asks_no_model() -> None:
@@ -157,10 +157,10 @@ class Kept(Answers):
 
 async def test_the_share_is_a_setting_and_a_kept_answer_that_is_now_too_short_is_asked_again() -> None:
     async with scripted([CLEANED]) as (session, endpoint):
-        kept = replace(session, answers=Kept())
-        assert await cleaner(cleaning_share=0.5).clean(REPORT, "en", kept) == await Kept().get_or_ask("", ask=None)
+        stored = replace(session, answers=Kept())
+        assert await cleaner(cleaning_share=0.5).clean(REPORT, "en", stored) == await Kept().get_or_ask("", ask=None)
         assert endpoint.got == []
-        assert await cleaner(cleaning_share=0.9).clean(REPORT, "en", kept) == CLEANED
+        assert await cleaner(cleaning_share=0.9).clean(REPORT, "en", stored) == CLEANED
     assert len(endpoint.got) == 1
 
 
@@ -171,4 +171,4 @@ async def test_the_offline_model_cleans_what_looks_like_citations(offline: Any) 
         ("It grew fast in 2025.[^1]\n\n[^1]: https://a.example", "en", "It grew fast in 2025."),
     ]
     async with offline() as session:
-        assert [await cleaner().clean(text, spoken, session) for text, spoken, _ in cases] == [c for *_, c in cases]
+        assert [await cleaner().clean(text, lang, session) for text, lang, _ in cases] == [c for *_, c in cases]

@@ -47,9 +47,9 @@ async def test_precision_and_recall(
     route: str, truth: Truth | None, numerators: list[float | None], reasons: list[str | None]
 ) -> None:
     decided = (await scored(route, truth))[:2]
-    assert [one.numerator for one in decided] == numerators
-    assert [one.denominator for one in decided] == [None if one is None else 1.0 for one in numerators]
-    assert [one.not_applicable for one in decided] == reasons
+    assert [score.numerator for score in decided] == numerators
+    assert [score.denominator for score in decided] == [None if n is None else 1.0 for n in numerators]
+    assert [score.not_applicable for score in decided] == reasons
 
 
 UNPRICED = replace(USAGE, cost_usd=None)
@@ -75,16 +75,16 @@ ABSENT = "the agent reports no usage of its deep stage"
 async def test_the_cost_of_the_stages_that_a_route_takes(
     route: str, stages: dict[str, Any], costs: list[Any], truth: Truth | None
 ) -> None:
-    found = [
-        one.value if one.not_applicable is None else one.not_applicable for one in await scored(route, truth, **stages)
+    values = [
+        row.value if row.not_applicable is None else row.not_applicable for row in await scored(route, truth, **stages)
     ]
-    assert [one for one, cost in zip(found[2:], costs, strict=True) if cost is not ...] == [
+    assert [value for value, cost in zip(values[2:], costs, strict=True) if cost is not ...] == [
         cost for cost in costs if cost is not ...
     ]
 
 
 def test_a_failed_attempt_is_worst_only_in_recall_where_depth_is_needed() -> None:
-    assert {one.name: one.worst for one in JUDGE.metrics if one.worst is not None} == {"escalation.recall": 0.0}
+    assert {m.name: m.worst for m in JUDGE.metrics if m.worst is not None} == {"escalation.recall": 0.0}
     assert JUDGE.metrics_for(sample(NEEDED)) == JUDGE.metrics
     for truth in (None, NOT_NEEDED):
-        assert "escalation.recall" not in [metric.name for metric in JUDGE.metrics_for(sample(truth))]
+        assert "escalation.recall" not in [m.name for m in JUDGE.metrics_for(sample(truth))]

@@ -134,8 +134,8 @@ def test_a_question_has_the_metrics_of_what_it_asks_for(judge: Events, tmp_path:
     def names(expected: Expected | None) -> list[str]:
         truth = Truth(hops=1, needs_depth=False, expected=expected)
         return [
-            one.name.removeprefix("events.")
-            for one in judge.metrics_for(Sample(id="1", question=Question(text="?"), truth=truth))
+            metric.name.removeprefix("events.")
+            for metric in judge.metrics_for(Sample(id="1", question=Question(text="?"), truth=truth))
         ]
 
     assert names(None) == []
@@ -157,18 +157,18 @@ def ideal() -> dict[str, tuple[Sample, str]]:
     """Every shipped question with a correct and complete report."""
     folder = shipped("benchmarks") / "events_mini"
     titles = {row["event_id"]: row["title"] for row in map(json.loads, (folder / "events.jsonl").open())}
-    found = {}
+    reports = {}
     for line in (folder / "truth.jsonl").open():
         truth = TruthRow.model_validate_json(line)
         assert truth.expected
         numbers = [
-            f"- {''.join(one.labels[:1]) or 'All'}: " + (f"{one.value:.1f}%" if one.percent else f"{one.value:,.0f}")
-            for one in truth.expected.numbers
+            f"- {''.join(n.labels[:1]) or 'All'}: " + (f"{n.value:.1f}%" if n.percent else f"{n.value:,.0f}")
+            for n in truth.expected.numbers
         ]
         events = [f"- {titles[key]} was one of them, as its summary says." for key in truth.expected.items]
         report = "\n".join(["# Findings", "", *numbers, *events])
-        found[truth.sample_id] = (Sample(id=truth.sample_id, question=Question(text="?"), truth=truth), report)
-    return found
+        reports[truth.sample_id] = (Sample(id=truth.sample_id, question=Question(text="?"), truth=truth), report)
+    return reports
 
 
 async def test_a_right_report_on_any_shipped_question_scores_1(shipped_judge: Events) -> None:
@@ -179,9 +179,9 @@ async def test_a_right_report_on_any_shipped_question_scores_1(shipped_judge: Ev
 
 @pytest.mark.parametrize("name", Events.metrics[0].notices or ())
 async def test_it_notices_what_it_claims_to(shipped_judge: Events, name: str) -> None:
-    lost = 0
+    noticed = 0
     for sample, report in ideal().values():
         damaged = perturbed(name, report, 1.0, Random(1))
         (coverage, *_) = await shipped_judge.score(sample, as_report(damaged), SESSION)
-        lost += coverage.value is not None and coverage.value < 1
-    assert lost >= len(ideal()) / 4
+        noticed += coverage.value is not None and coverage.value < 1
+    assert noticed >= len(ideal()) / 4

@@ -78,12 +78,12 @@ async def test_verdicts_become_the_metrics_and_the_detail_shows_every_step() -> 
     }
     detail: Any = ratio.detail
     urls = ["https://a.example/x", "https://b.example/y", "https://gone.example/"]
-    read, _, gone = detail["pages"]
+    fetched, _, missing = detail["pages"]
     assert [page["url"] for page in detail["pages"]] == urls
-    assert read["judged"][1] == {"statement": "Tessmark is a port.", "verdict": "unsupported"}
-    assert read["digest"] == Page(url="", final_url="", title="A page", text=PAGES[urls[0]]).digest
+    assert fetched["judged"][1] == {"statement": "Tessmark is a port.", "verdict": "unsupported"}
+    assert fetched["digest"] == Page(url="", final_url="", title="A page", text=PAGES[urls[0]]).digest
     unread = "not_available: https://gone.example/ is not here"
-    assert gone == {"url": urls[2], "judged": [{"statement": "Gone.", "verdict": "unknown"}], "unread": unread}
+    assert missing == {"url": urls[2], "judged": [{"statement": "Gone.", "verdict": "unknown"}], "unread": unread}
     assert (detail["invented_by_extraction"], detail["unknown"], detail["failed_pages"]) == (1, 2, 1)
     assert [row["url"] for row in detail["extracted"]] == [urls[0]] * 3 + urls[1:]
     assert detail["extracted"][0] == {"statement": "Tessmark has 12 ships.", "reference": 1, "url": urls[0]}
@@ -93,9 +93,9 @@ async def test_verdicts_become_the_metrics_and_the_detail_shows_every_step() -> 
 async def test_an_unread_page_is_judged_by_its_error_or_skipped_and_counts_as_missing_either_way() -> None:
     judging, _ = await run(answering(EXTRACTED, {"could not be fetched": verdicts("unsupported"), **GOOD}))
     skipping, endpoint = await run(answering(EXTRACTED, GOOD), unread_pages="skip")
-    found = [scores["fact.citation_accuracy"] for scores in (judging, skipping)]
-    assert [score.denominator for score in found] == [3, 2]
-    details: list[Any] = [score.detail for score in found]
+    ratios = [scores["fact.citation_accuracy"] for scores in (judging, skipping)]
+    assert [score.denominator for score in ratios] == [3, 2]
+    details: list[Any] = [score.detail for score in ratios]
     assert [detail["pages"][2].get("error") for detail in details] == [None, details[0]["pages"][2]["unread"]]
     share = skipping["fact.judged_share"]
     assert (share.numerator, share.denominator) == (2, 4)
@@ -125,8 +125,8 @@ async def test_a_page_that_the_model_refuses_fails_alone() -> None:
 
 async def test_model_and_rules_compared_are_a_metric_of_their_own() -> None:
     scores, _ = await run(answering(EXTRACTED, GOOD), extraction="both")
-    found = scores["fact.extraction_agreement"]
-    assert (found.numerator, found.denominator) == (5 + 4, 5 + 4)
+    agreement = scores["fact.extraction_agreement"]
+    assert (agreement.numerator, agreement.denominator) == (5 + 4, 5 + 4)
     detail: Any = scores["fact.citation_accuracy"].detail
     assert detail["extraction"] == {"model": 5, "rules": 4, "model_in_rules": 5, "rules_in_model": 4}
     assert scores["fact.citations"].value == 2.0
@@ -177,19 +177,19 @@ EMPTY = "It is [2].\n\n## References\n[2] B - https://b.example/y"
 
 
 async def test_without_citations_shares_have_a_reason_and_counts_are_0() -> None:
-    none, endpoint = await run(["never asked"], "Just words.")
+    uncited, endpoint = await run(["never asked"], "Just words.")
     assert endpoint.got == []
     empty = {"Nothing": verdicts("unknown")}
     unread, _ = await run(answering(extracted(("It is.", 2, "https://b.example/y")), empty), EMPTY)
     for scores, reason in (
-        (none, "the report has no citations"),
+        (uncited, "the report has no citations"),
         (unread, "no citation of the report could be judged"),
     ):
         assert scores["fact.citation_accuracy"].not_applicable == reason
         assert scores["fact.citation_accuracy_per_task"].not_applicable == reason
         assert scores["fact.citations"].value == scores["fact.effective_citations"].value == 0.0
     for name in ("fact.total_citations", "fact.total_valid_citations"):  # as officially
-        assert (none[name].not_applicable, unread[name].value) == ("the report has no citations", 0.0)
+        assert (uncited[name].not_applicable, unread[name].value) == ("the report has no citations", 0.0)
 
 
 @pytest.mark.parametrize("bad", ["no json", verdicts("supported")], ids=("unreadable", "incomplete"))
@@ -239,25 +239,25 @@ async def test_the_offline_judge_notices_a_planted_falsehood(offline: Any) -> No
 
     A statement in another word order is the same; with `support=part`, one agreeing number is enough.
     """
-    url, found = "https://atlas.offline.example/ormark-kilns", {}
+    url, results = "https://atlas.offline.example/ormark-kilns", {}
     async with offline() as session:
         page = await session.web.fetch(url)
         sentences = page.text.replace("\n", " ").split(". ")
-        true = next(sentence for sentence in sentences if any(c.isdigit() for c in sentence))
-        false = "".join(str((int(c) + 3) % 10) if c.isdigit() else c for c in true)
+        fact = next(sentence for sentence in sentences if any(c.isdigit() for c in sentence))
+        falsehood = "".join(str((int(c) + 3) % 10) if c.isdigit() else c for c in fact)
         text = (
-            f"{true} [1]. {true} indeed [1]. {false} [1]. Gone for good [2].\n\n## References\n\n"
+            f"{fact} [1]. {fact} indeed [1]. {falsehood} [1]. Gone for good [2].\n\n## References\n\n"
             f"[1] P - {url}\n[2] N - https://atlas.offline.example/no-such-page"
         )
         for support in ("whole", "part"):
             judge = Fact(configured(FactSettings, deduplication="model", support=support))
             scores = {s.metric: s for s in await judge.score(SAMPLE, as_report(text), session)}
             detail: Any = scores["fact.citation_accuracy"].detail
-            found[support] = verdicts_on(detail["pages"][0]), scores["fact.citation_accuracy_per_task"].value
+            results[support] = verdicts_on(detail["pages"][0]), scores["fact.citation_accuracy_per_task"].value
             assert verdicts_on(detail["pages"][1]) == ["unknown"]
             assert "HTTP 404" in detail["pages"][1]["unread"]
             assert not detail[CAVEAT]["reasons"], "what is not there is missing nowhere"
-    assert found == {"whole": (["supported", "unsupported"], 0.5), "part": (["supported"] * 2, 1.0)}
+    assert results == {"whole": (["supported", "unsupported"], 0.5), "part": (["supported"] * 2, 1.0)}
 
 
 URL = "https://one.example/x"
@@ -276,13 +276,13 @@ async def judged(
 
 
 def verdicts_on(page: dict[str, Any]) -> list[str]:
-    return [one["verdict"] for one in page["judged"]]
+    return [row["verdict"] for row in page["judged"]]
 
 
 async def test_a_model_groups_statements_and_the_first_of_each_group_is_judged() -> None:
     answers = ['{"groups": [[3], [2, 1]]}', verdicts("supported", "unsupported")]
     page, endpoint = await judged(answers, deduplication="model")
-    assert [one["statement"] for one in page["judged"]] == [SAID[0], SAID[2]]
+    assert [row["statement"] for row in page["judged"]] == [SAID[0], SAID[2]]
     assert verdicts_on(page) == ["supported", "unsupported"]
     assert [request["role"] for request in endpoint.got] == ["judge.fact_dedup", "judge.fact_validate"]
     assert "1. Tessmark has 12 ships.\n2. There are twelve" in endpoint.prompt(0)
@@ -311,8 +311,8 @@ async def test_a_long_page_is_read_in_parts_and_any_of_them_can_support_a_statem
     }
 
     def answer(request: dict[str, Any]) -> str:
-        read = request["messages"][-1]["content"].split("<page>")[1].split("</page>")[0]
-        return next(verdict for part, verdict in parts.items() if part in read)
+        page_text = request["messages"][-1]["content"].split("<page>")[1].split("</page>")[0]
+        return next(verdict for part, verdict in parts.items() if part in page_text)
 
     text = "a" * 91 + "b" * 100 + "c" * 100  # with the title and a blank line before it, parts of 100 characters
     page, endpoint = await judged(answer, text, max_page_chars=100, page_chunks=2)

@@ -49,29 +49,29 @@ async def test_all_forms_of_citation_are_extracted_by_rules_and_by_the_offline_m
 ) -> None:
     assert pairs(text) == expected
     async with offline() as session:
-        found, _ = await by_model(session, text)
-    assert [c.url for c in found] == [url for _, _, url in expected]
-    assert is_restatement(found[0].statement, expected[0][0])
+        citations, _ = await by_model(session, text)
+    assert [c.url for c in citations] == [url for _, _, url in expected]
+    assert is_restatement(citations[0].statement, expected[0][0])
 
 
 async def test_a_citation_found_by_the_model_is_kept_if_the_report_contains_its_url() -> None:
     text = f"It has 12 ships [1]. It is old [1]. It is rich [2]. Population is 900 15.{LISTED}"
-    said = (
+    triples = (
         ("The port of Tessmark has 12 ships.", 1, A),
         ("Tessmark is rich.", 2, B),
         ("The population of Tessmark is 900.", 1, A),
         ("Made up.", 9, "https://nowhere.example/"),
     )
-    found, invented, _ = await extracted(text, *said)
-    assert [c.statement for c in found] == [statement for statement, _, _ in said[:3]]
+    citations, invented, _ = await extracted(text, *triples)
+    assert [c.statement for c in citations] == [statement for statement, _, _ in triples[:3]]
     assert invented == 1
-    counts = agreement(found, cited_statements(text))
+    counts = agreement(citations, cited_statements(text))
     assert counts == {"model": 3, "rules": 3, "model_in_rules": 2, "rules_in_model": 2}
 
 
 async def test_a_report_without_urls_is_not_shown_to_a_model() -> None:
-    found, invented, endpoint = await extracted("Just words.")
-    assert (found, invented, endpoint.got) == ([], 0, [])
+    citations, invented, endpoint = await extracted("Just words.")
+    assert (citations, invented, endpoint.got) == ([], 0, [])
 
 
 def test_agreement_compares_urls_and_words() -> None:
@@ -131,8 +131,8 @@ def test_the_citing_sentence_is_the_statement(sentence: str, found: list[tuple[s
 
 
 def test_an_entry_may_span_lines_and_counts_with_its_first_url() -> None:
-    listed = "1. A title\n   https://a.example/1 and https://a.example/2\n2. Another. https://b.example"
-    assert pairs(f"It grew [1]. It fell [2].\n\n## Sources\n\n{listed}") == [
+    references = "1. A title\n   https://a.example/1 and https://a.example/2\n2. Another. https://b.example"
+    assert pairs(f"It grew [1]. It fell [2].\n\n## Sources\n\n{references}") == [
         ("It grew.", 1, "https://a.example/1"),
         ("It fell.", 2, "https://b.example"),
     ]
@@ -154,8 +154,8 @@ def test_the_urls_of_a_report_are_those_of_its_text_and_lists() -> None:
 
 
 def test_equal_statements_of_a_url_are_kept_once() -> None:
-    cited = [citation(*pair) for pair in (("A b.", "u"), ("a B", "u"), ("C", "v"), ("D", "u"))]
-    assert by_url(cited) == {"u": ["A b.", "D"], "v": ["C"]}
+    citations = [citation(*pair) for pair in (("A b.", "u"), ("a B", "u"), ("C", "v"), ("D", "u"))]
+    assert by_url(citations) == {"u": ["A b.", "D"], "v": ["C"]}
 
 
 @given(st.text(alphabet=st.sampled_from("ab. \n。"), max_size=400), st.integers(min_value=5, max_value=50))

@@ -25,10 +25,10 @@ async def test_verdicts_become_values() -> None:
         (right,) = await judge().score(SAMPLE, as_report(ANSWER), session)
         (wrong,) = await judge().score(SAMPLE, as_report(ANSWER), session)
     assert (right.metric, right.value, wrong.value) == ("fresheval.relaxed", 1.0, 0.0)
-    said = {"model": "m", "order": "first", "vote": 1, "tries": 1, "value": 1.0}
+    judgement = {"model": "m", "order": "first", "vote": 1, "tries": 1, "value": 1.0}
     assert right.detail == {
         "tries": 1,
-        "judgements": [{**said, "answer": "comment: yes\nevaluation: correct"}],
+        "judgements": [{**judgement, "answer": "comment: yes\nevaluation: correct"}],
     }
 
 

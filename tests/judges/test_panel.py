@@ -46,9 +46,9 @@ async def test_marks_of_swapped_articles_are_swapped_back() -> None:
     assert noise["order_gap"] == pytest.approx(shares[0] - shares[1])
     assert (noise["votes"], noise["members"], noise["judgements"]) == (None, None, 2)
     marks: Any = scores[1].detail["judgements"]
-    assert [(one["order"], one["marks"][0]["ours"]) for one in marks] == [("first", 6.0), ("swapped", 5.5)]
-    alone, _ = await run(answer, order="swapped")
-    assert alone[0].value == pytest.approx(shares[1], abs=1e-12)
+    assert [(row["order"], row["marks"][0]["ours"]) for row in marks] == [("first", 6.0), ("swapped", 5.5)]
+    single, _ = await run(answer, order="swapped")
+    assert single[0].value == pytest.approx(shares[1], abs=1e-12)
 
 
 async def test_votes_have_their_own_seeds_and_are_averaged() -> None:
@@ -59,8 +59,8 @@ async def test_votes_have_their_own_seeds_and_are_averaged() -> None:
             seeds.append(request["seed"])
         return written(RUBRIC, 2 + 2 * (request["seed"] % 3), 4)
 
-    alone, _ = await run(answer, temperature=0.7)
-    assert "noise" not in alone[0].detail
+    single, _ = await run(answer, temperature=0.7)
+    assert "noise" not in single[0].detail
     seeds.clear()
     scores, endpoint = await run(answer, votes=5, temperature=0.7)
     assert len(seeds) == len(endpoint.got) == 5
@@ -69,12 +69,12 @@ async def test_votes_have_their_own_seeds_and_are_averaged() -> None:
     for score in scores:
         judgements: Any = score.detail["judgements"]
         assert score.value == pytest.approx(sum(shares) / 5, abs=1e-12)
-        assert sorted(one["value"] for one in judgements) == pytest.approx(sorted(shares))
-        assert [one["vote"] for one in judgements] == [1, 2, 3, 4, 5]
+        assert sorted(row["value"] for row in judgements) == pytest.approx(sorted(shares))
+        assert [row["vote"] for row in judgements] == [1, 2, 3, 4, 5]
         noise: Any = score.detail["noise"]
         assert noise["sd"] == pytest.approx(stdev(shares))
     first: Any = scores[0].detail["judgements"]
-    assert first[0]["value"] == alone[0].value  # more votes leave the first unchanged
+    assert first[0]["value"] == single[0].value  # more votes leave the first unchanged
 
 
 async def test_each_member_of_a_panel_is_asked_and_named() -> None:
@@ -83,7 +83,7 @@ async def test_each_member_of_a_panel_is_asked_and_named() -> None:
     assert sorted(request["model"] for request in endpoint.got) == ["kind-1", "kind-1", "strict-1", "strict-1"]
     assert scores[0].value == pytest.approx((0.5 + 0.75) / 2)
     judgements: Any = scores[0].detail["judgements"]
-    assert [one["model"] for one in judgements] == ["strict-1", "strict-1", "kind-1", "kind-1"]
+    assert [row["model"] for row in judgements] == ["strict-1", "strict-1", "kind-1", "kind-1"]
     noise: Any = scores[0].detail["noise"]
     assert noise["members"] == pytest.approx(stdev([0.5, 0.75]))
     assert noise["votes"] == 0
@@ -92,12 +92,12 @@ async def test_each_member_of_a_panel_is_asked_and_named() -> None:
 def test_the_rows_name_the_panel_and_the_other_roles_models() -> None:
     llm = configured(LlmSettings, base_url="http://model.example/v1", model="m")
     judge: Any = Race(configured(RaceSettings, panel=("a", "b"), cleaning="model"))
-    alone: Any = Race(configured(RaceSettings))
+    single: Any = Race(configured(RaceSettings))
     assert {role: models_of_role(judge, llm, role) for role in judge.roles} == {
         "judge.race": ("a", "b"),
         "judge.race_clean": ("m",),
     }
-    assert models_of_role(alone, llm, "judge.race") == ("m",)
+    assert models_of_role(single, llm, "judge.race") == ("m",)
 
 
 async def test_one_unusable_judgement_fails_the_judge_as_a_whole() -> None:
@@ -125,7 +125,7 @@ async def test_the_offline_stack_answers_votes_orders_and_panels(offline: Any) -
             settings = configured(RaceSettings, votes=2, order="both", panel=("offline-1", "offline-2"))
             return (await Race(settings).score(TASK, as_report(OURS), session))[0]
 
-    first, again = await judged(), await judged()
-    assert first == again
+    first, second = await judged(), await judged()
+    assert first == second
     judgements: Any = first.detail["judgements"]
-    assert len({one["value"] for one in judgements}) > 4  # seeds, orders and models really differ
+    assert len({row["value"] for row in judgements}) > 4  # seeds, orders and models really differ

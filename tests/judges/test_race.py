@@ -61,8 +61,8 @@ async def test_the_model_sees_neither_weights_nor_citations() -> None:
     prompt = endpoint.prompt()
     assert "<article_1>\n# Port\n\nThe port grew fast. See the atlas.\n</article_1>" in prompt
     assert "moved 12 ships in 2025.\n</article_2>" in prompt
-    shown = json.loads(prompt.split("<criteria>")[1].split("</criteria>")[0])
-    assert shown["insight"][0] == {"criterion": "Depth of insight", "explanation": "How deep it goes."}
+    criteria = json.loads(prompt.split("<criteria>")[1].split("</criteria>")[0])
+    assert criteria["insight"][0] == {"criterion": "Depth of insight", "explanation": "How deep it goes."}
     assert "weight" not in prompt
     assert "You compare two research reports" in prompt
     _, endpoint = await run([json.dumps(card(RUBRIC))], task=CHINESE_TASK)
@@ -83,12 +83,12 @@ async def test_other_spellings_are_matched_and_unknown_criteria_reported() -> No
 
 
 async def test_without_a_reference_there_is_a_reason_instead() -> None:
-    alone = TASK.model_copy(update={"reference": None})
-    scores, endpoint = await run(["never asked"], task=alone)
+    task = TASK.model_copy(update={"reference": None})
+    scores, endpoint = await run(["never asked"], task=task)
     reason = "task 7 has no reference report; judge race_absolute needs none"
     assert [score.not_applicable for score in scores] == [reason] * 5
     assert endpoint.got == []
-    assert judge().metrics_for(alone) == ()
+    assert judge().metrics_for(task) == ()
     assert judge().metrics_for(TASK) == Race.metrics
 
 
@@ -96,12 +96,12 @@ def test_missing_criteria_are_found_before_the_run() -> None:
     judge().check([TASK])
     with pytest.raises(DatasetError, match=r"task 7 has no criteria.*dataset\.criteria"):
         judge().check([TASK.model_copy(update={"rubric": None})])
-    few = {name: of for name, of in RUBRIC.criteria.items() if name != "insight"}
-    idle = [one.model_copy(update={"weight": 0.0}) for one in RUBRIC.criteria["insight"]]
-    lacks = ({"criteria": few}, {"criteria": {**few, "insight": idle}}, {"dimension_weight": dict.fromkeys(few, 0.0)})
-    for lack in lacks:
+    few = {name: items for name, items in RUBRIC.criteria.items() if name != "insight"}
+    idle = [criterion.model_copy(update={"weight": 0.0}) for criterion in RUBRIC.criteria["insight"]]
+    changes = ({"criteria": few}, {"criteria": {**few, "insight": idle}}, {"dimension_weight": dict.fromkeys(few, 0.0)})
+    for change in changes:
         with pytest.raises(DatasetError, match=r"dimension (insight|compre).*dataset\.criteria"):
-            judge().check([TASK.model_copy(update={"rubric": RUBRIC.model_copy(update=lack)})])
+            judge().check([TASK.model_copy(update={"rubric": RUBRIC.model_copy(update=change)})])
 
 
 async def test_a_report_cannot_forge_the_other_article() -> None:

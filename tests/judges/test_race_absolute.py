@@ -50,11 +50,11 @@ async def test_tasks_with_a_reference_can_be_left_to_race() -> None:
     scores, endpoint = await run(["never"], TASK, tasks="without_reference")
     assert all("has a reference report" in (score.not_applicable or "") for score in scores)
     assert endpoint.got == []
-    bare, left = TASK.model_copy(update={"rubric": None}), judge(tasks="without_reference")
-    left.check([bare])
-    assert (left.metrics_for(bare), left.metrics_for(ALONE)) == ((), RaceAbsolute.metrics)
+    task, restricted = TASK.model_copy(update={"rubric": None}), judge(tasks="without_reference")
+    restricted.check([task])
+    assert (restricted.metrics_for(task), restricted.metrics_for(ALONE)) == ((), RaceAbsolute.metrics)
     with pytest.raises(DatasetError, match=r"judge\.race_absolute\.criteria=generate"):
-        judge().check([bare])
+        judge().check([task])
 
 
 @pytest.mark.parametrize("bad", [{"score": "7"}, {"score": 10.5}, {"score": True}, {"score": None}, {"criterion": ""}])
@@ -75,5 +75,5 @@ async def test_the_offline_judge_rewards_content(offline: Any) -> None:
     )
     async with offline() as session:
         scores = [await judge().score(ALONE, as_report(text), session) for text in ("", "I do not know.", rich)]
-    none, little, much = (found[0].value or 0.0 for found in scores)
+    none, little, much = (rows[0].value or 0.0 for rows in scores)
     assert 0 == none <= little < much - 1 <= 9

@@ -30,7 +30,7 @@ def rubrics(**settings: Any) -> Rubrics:
 
 def author(*answers: str) -> Any:
     """Answers questions for weights in turn by seed, and those for criteria with CRITERIA, named by dimension."""
-    seen: list[int] = []
+    seeds: list[int] = []
 
     def answer(request: dict[str, Any]) -> str:
         prompt: str = request["messages"][-1]["content"]
@@ -39,9 +39,9 @@ def author(*answers: str) -> Any:
             return "I thought of [1] and then:\n" + json.dumps(
                 [{**entry, "criterion": f"{entry['criterion']} ({name})"} for entry in CRITERIA]
             )
-        if request["seed"] not in seen:
-            seen.append(request["seed"])
-        return answers[seen.index(request["seed"]) % len(answers)]
+        if request["seed"] not in seeds:
+            seeds.append(request["seed"])
+        return answers[seeds.index(request["seed"]) % len(answers)]
 
     return answer
 
@@ -50,9 +50,9 @@ async def test_weights_are_averaged_and_everything_adds_up() -> None:
     answer = author(weights(0.4, 0.3, 0.2, 0.1), weights(0.2, 0.5, 0.2, 0.1))
     async with scripted(answer) as (session, endpoint):
         rubric, generated = await rubrics(generation_samples=2).rubric(TASK, session)
-    async with scripted(answer, sample_id="other") as (session, other):
+    async with scripted(answer, sample_id="other") as (session, other_endpoint):
         assert await rubrics(generation_samples=2).rubric(TASK, session) == (rubric, generated) == (rubric, True)
-    seeds = [[request["seed"] for request in asked.got] for asked in (endpoint, other)]
+    seeds = [[request["seed"] for request in model.got] for model in (endpoint, other_endpoint)]
     assert seeds[0] == seeds[1]  # whichever sample asks
     assert len(set(seeds[0])) == 6
     assert list(rubric.dimension_weight.values()) == pytest.approx([0.3, 0.4, 0.2, 0.1])
@@ -71,11 +71,11 @@ async def test_race_judges_by_generated_criteria_and_shows_them() -> None:
         prompt: str = request["messages"][-1]["content"]
         if request["role"] != "judge.race":
             return str(write(request))
-        shown = json.loads(prompt.split("<criteria>")[1].split("</criteria>")[0])
+        criteria = json.loads(prompt.split("<criteria>")[1].split("</criteria>")[0])
         return json.dumps(
             {
                 name: [{"criterion": c["criterion"], "article_1_score": 8, "article_2_score": 8} for c in items]
-                for name, items in shown.items()
+                for name, items in criteria.items()
             }
         )
 

@@ -18,9 +18,9 @@ TASKS = {"1": "Describe the port.", "2": "Describe the railway.", "3": "Describe
 
 @pytest.fixture
 def model() -> Iterator[Endpoint]:
-    made = Endpoint()
-    yield made
-    made.close()
+    endpoint = Endpoint()
+    yield endpoint
+    endpoint.close()
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "reference": lambda key: {"article": f"Reference {key}."},
         "reports": lambda key: {"article": f"Ours {key}."},
     }
-    for name, more in rows.items():
-        lines = [json.dumps({"id": key, "prompt": text, **more(key)}) + "\n" for key, text in TASKS.items()]
+    for name, fields in rows.items():
+        lines = [json.dumps({"id": key, "prompt": text, **fields(key)}) + "\n" for key, text in TASKS.items()]
         (tmp_path / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
     return tmp_path
 

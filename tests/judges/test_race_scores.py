@@ -20,18 +20,18 @@ def criteria(*named: tuple[str, float]) -> tuple[Criterion, ...]:
 
 
 def test_matching_goes_from_equal_to_contained() -> None:
-    named = criteria(("A", 1), ("A and B", 1), ("Costs", 1))
-    assert match(["A and B.", "a", "Running COSTS"], named) == [1, 0, 2]
+    task_criteria = criteria(("A", 1), ("A and B", 1), ("Costs", 1))
+    assert match(["A and B.", "a", "Running COSTS"], task_criteria) == [1, 0, 2]
     assert match(["nothing like it at ll", "A"], criteria(("A", 1))) == [None, 0]
     assert match(["A", "A"], criteria(("A", 1), ("B", 1))) == [0, 0]
 
 
 @given(st.lists(NAMES, min_size=1, max_size=5, unique=True), st.lists(NAMES, max_size=6))
 def test_no_criterion_is_matched_twice_by_containment(keys: list[str], names: list[str]) -> None:
-    found = match(names, criteria(*((key, 1.0) for key in keys)))
+    positions = match(names, criteria(*((key, 1.0) for key in keys)))
     equal = [key.lower() for key in keys]
     for position in range(len(keys)):
-        takers = [name for name, at in zip(names, found, strict=True) if at == position]
+        takers = [name for name, at in zip(names, positions, strict=True) if at == position]
         assert len([name for name in takers if name.lower() not in equal]) <= 1
 
 
@@ -47,9 +47,9 @@ def test_a_worked_example(first: tuple[int, int], second: tuple[int, int], share
     )
     marks = (("depth ", *first), ("Breadth of it", *second))
     entries = [{"criterion": n, "article_1_score": ours, "article_2_score": theirs} for n, ours, theirs in marks]
-    found = compare(json.dumps(dict.fromkeys(DIMENSIONS, entries)), task)
-    assert found.figures == dict.fromkeys(FIGURES, share)
-    assert found.means == dict.fromkeys(("ours", "reference"), dict.fromkeys(FIGURES, mean))
+    outcome = compare(json.dumps(dict.fromkeys(DIMENSIONS, entries)), task)
+    assert outcome.figures == dict.fromkeys(FIGURES, share)
+    assert outcome.means == dict.fromkeys(("ours", "reference"), dict.fromkeys(FIGURES, mean))
 
 
 _WORDS = (
@@ -89,20 +89,20 @@ def official(answer: Card, task: Rubric) -> dict[str, float]:
     totals = [0.0, 0.0]
     shares = {}
     for dimension, entries in ((name, answer[name]) for name in DIMENSIONS):
-        listed = [(c.criterion, c.weight) for c in task.criteria[dimension]]
+        pairs = [(c.criterion, c.weight) for c in task.criteria[dimension]]
         sums, weights = [0.0, 0.0], 0.0
         for entry in entries:
             name = entry["criterion"].strip()
-            weight = dict(listed).get(name)
+            weight = dict(pairs).get(name)
             if weight is None:
-                weight = {key.lower(): value for key, value in listed}.get(name.lower())
+                weight = {key.lower(): value for key, value in pairs}.get(name.lower())
             if weight is None:
-                inside = [v for key, v in listed if name.lower() in key.lower() or key.lower() in name.lower()]
-                weight = inside[0] if inside else sum(value for _, value in listed) / len(listed)
+                containing = [v for key, v in pairs if name.lower() in key.lower() or key.lower() in name.lower()]
+                weight = containing[0] if containing else sum(value for _, value in pairs) / len(pairs)
             sums[0] += entry["article_1_score"] * weight
             sums[1] += entry["article_2_score"] * weight
             weights += weight
-        means = [one / weights for one in sums]
+        means = [weighted / weights for weighted in sums]
         shares[dimension] = means[0] / (means[0] + means[1]) if sum(means) > 0 else 0.0
         totals = [total + mean * task.dimension_weight[dimension] for total, mean in zip(totals, means, strict=True)]
     shares["overall"] = totals[0] / sum(totals) if sum(totals) > 0 else 0.0
@@ -127,7 +127,7 @@ def test_usable_answers_give_the_official_figures(number: int) -> None:
     answer = drawn_card(drawn, task)
     if number % 2:
         _respell(drawn, answer)
-    found = compare(json.dumps(answer), task)
-    assert found.figures == pytest.approx(official(answer, task), abs=1e-12, rel=0)
+    outcome = compare(json.dumps(answer), task)
+    assert outcome.figures == pytest.approx(official(answer, task), abs=1e-12, rel=0)
     strangers = [e["criterion"].strip() for n in DIMENSIONS for e in answer[n] if e["criterion"].startswith("zz")]
-    assert sorted(found.unmatched) == sorted(strangers)
+    assert sorted(outcome.unmatched) == sorted(strangers)

@@ -33,12 +33,12 @@ def loud(answer: str) -> str:
 
 
 async def test_an_unusable_answer_is_asked_again_with_another_seed() -> None:
-    seen: list[Event] = []
+    events: list[Event] = []
     async with scripted(["no", "no", "YES"]) as (session, endpoint):
-        heard = replace(session, events=EventLog(seen.append))
-        assert await ask(heard, "judge.x", "Say yes.", loud, tries=3) == ("YES", 3)
-    said = "judge.x: asking again: it is not in capitals; the last answer began 'no'"
-    assert [event.detail for event in seen if isinstance(event, Recovery)] == [said, said]
+        with_log = replace(session, events=EventLog(events.append))
+        assert await ask(with_log, "judge.x", "Say yes.", loud, tries=3) == ("YES", 3)
+    detail = "judge.x: asking again: it is not in capitals; the last answer began 'no'"
+    assert [event.detail for event in events if isinstance(event, Recovery)] == [detail, detail]
     assert len({request["seed"] for request in endpoint.got}) == 3
     assert [request["messages"] for request in endpoint.got] == [[{"role": "user", "content": "Say yes."}]] * 3
 
@@ -48,8 +48,8 @@ async def test_an_answer_of_one_endpoint_is_not_reused_for_another(tmp_path: Pat
     question = SharedQuestion("judge.x", {"en": TextWording("Say yes.")}, tries=1)
     for base_url, answer in (("http://a.example/v1", "A"), ("http://b.example/v1", "B"), ("http://a.example/v1/", "-")):
         async with scripted([answer], base_url=base_url) as (session, endpoint):
-            kept = replace(session, answers=SharedAnswers(store))
-            answers.append(await question.ask(kept, "en", loud, {}))
+            stored = replace(session, answers=SharedAnswers(store))
+            answers.append(await question.ask(stored, "en", loud, {}))
             seeds += [request["seed"] for request in endpoint.got]
     assert answers == ["A", "B", "A"]
     assert seeds[0] == seeds[1]  # the same seed, so that the two endpoints can be compared
@@ -82,7 +82,7 @@ def test_an_escape_that_json_does_not_have_is_named(escape: str) -> None:
 
 @given(st.dictionaries(st.text(), JSON, max_size=5), PROSE, PROSE)
 def test_an_object_is_found_within_fences_and_words(value: dict[str, Any], before: str, after: str) -> None:
-    raw = json.dumps(value)
-    assert READERS["object"](raw) == value
-    assert READERS["object"](f"{before}\n```json\n{raw}\n```\n{after}") == value
+    text = json.dumps(value)
+    assert READERS["object"](text) == value
+    assert READERS["object"](f"{before}\n```json\n{text}\n```\n{after}") == value
     assert READERS["object"](json.dumps(value, indent=2, ensure_ascii=False) + after) == value

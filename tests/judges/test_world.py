@@ -46,11 +46,11 @@ async def test_coverage_is_the_share_of_needed_facts(text: str, share: float) ->
 
 
 async def test_the_detail_says_what_is_missing_and_how_deep() -> None:
-    found = await coverage("Halden Works sits in Tessmark.")
-    assert found.value == 0.25
-    assert found.detail["missing"] == [fact.id for fact in FACTS[1:]]
-    assert found.detail["needed"] == {"d1": 2, "d2": 1, "d3": 1}
-    assert found.detail["lacked"] == {"d1": 1, "d2": 1, "d3": 1}
+    score = await coverage("Halden Works sits in Tessmark.")
+    assert score.value == 0.25
+    assert score.detail["missing"] == [fact.id for fact in FACTS[1:]]
+    assert score.detail["needed"] == {"d1": 2, "d2": 1, "d3": 1}
+    assert score.detail["lacked"] == {"d1": 1, "d2": 1, "d3": 1}
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ def write(files: EventFiles, sample: str, *said: str, attempt: int = 1, account:
 def test_there_are_as_many_files_as_concurrent_sessions_and_each_session_is_found(folder: RunFolder) -> None:
     files = EventFiles(folder)
     for round_ in range(3):
-        with ExitStack() as opened:
+        with ExitStack() as stack:
             names = [f"s{round_}/{n}" for n in range(4)]
-            emits = [opened.enter_context(files.session(SampleKey(name, 1), 1, "agent")) for name in names]
+            emits = [stack.enter_context(files.session(SampleKey(name, 1), 1, "agent")) for name in names]
             for step in ("first", "second"):
                 for name, emit in zip(names, emits, strict=True):
                     emit(StageChanged(stage=f"{name} {step}"))

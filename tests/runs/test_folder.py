@@ -38,8 +38,8 @@ def test_checking_for_a_writer_needs_no_write_access_and_ignores_other_checks(tm
         assert in_use(tmp_path)
     (lock,) = tmp_path.iterdir()
     lock.chmod(0o444)
-    with lock.open("rb") as another:
-        fcntl.flock(another, fcntl.LOCK_SH)
+    with lock.open("rb") as handle:
+        fcntl.flock(handle, fcntl.LOCK_SH)
         assert not in_use(tmp_path)
 
 

@@ -20,8 +20,8 @@ RUN = ROOT / "tests" / "experiment" / "version_1"
 def made(folder: Path, **manifest: Any) -> Path:
     """A copy of the run, under the name of its folder."""
     shutil.copytree(RUN, folder)
-    known = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps({**known, "run_id": folder.name, **manifest}))
+    original = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**original, "run_id": folder.name, **manifest}))
     return folder
 
 
@@ -55,10 +55,10 @@ def test_runs_and_metrics_are_those_of_the_summaries(tmp_path: Path) -> None:
         assert row[f"{account}_input_tokens"] == usage["total"]["input_tokens"]
     overall = frames.metrics[frames.metrics.tag.isna()].set_index("metric")
     assert list(overall.index) == list(summary["metrics"])
-    for name, found in summary["metrics"].items():
-        assert [overall["mean"][name], overall["n"][name]] == [found["mean"], found["n"]]
-        ends = found["ci95"] or [math.nan, math.nan]
-        assert [overall.ci_low[name], overall.ci_high[name]] == pytest.approx(ends, nan_ok=True)
+    for name, metric in summary["metrics"].items():
+        assert [overall["mean"][name], overall["n"][name]] == [metric["mean"], metric["n"]]
+        interval = metric["ci95"] or [math.nan, math.nan]
+        assert [overall.ci_low[name], overall.ci_high[name]] == pytest.approx(interval, nan_ok=True)
     slices = frames.metrics[frames.metrics.tag == "kind"].set_index(["tag_value", "metric"])["mean"]
     assert slices["red", "letters.count"] == summary["slices"]["kind"]["red"]["letters.count"]["mean"]
 
@@ -89,10 +89,10 @@ NAMES = {
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("results")
+    folder = tmp_path_factory.mktemp("results")
     for name in ("a/1", "b/s/10", "b/s/2", "a/2"):
-        made(place / name)
-    return place
+        made(folder / name)
+    return folder
 
 
 @pytest.mark.parametrize(("names", "found"), NAMES.values(), ids=NAMES)
@@ -112,6 +112,6 @@ def test_the_reference_documents_every_column() -> None:
     sections = re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
     rows = {name: re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name, text in sections}
     written = {
-        name: [column for row in found for column in re.findall(r"`(\w+)`", row)] for name, found in rows.items()
+        name: [column for row in cells for column in re.findall(r"`(\w+)`", row)] for name, cells in rows.items()
     }
     assert written == {name: list(columns) for name, columns in COLUMNS.items()}

@@ -31,12 +31,12 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines_and_can_be_continued(
     whole = path.read_bytes()
     end = data.draw(st.integers(0, len(whole)))
     path.write_bytes(whole[:end])
-    kept = whole[:end].count(b"\n")
-    assert list(read_journal(path, Row)) == rows[:kept]
+    n_kept = whole[:end].count(b"\n")
+    assert list(read_journal(path, Row)) == rows[:n_kept]
     journal: Journal[Row] = Journal(path)
     assert journal.cut == end - (whole.rfind(b"\n", 0, end) + 1)
     journal.append(Row(number=99, text="after"))  # which is in the file when it returns
-    assert [row.number for row in read_journal(path, Row)] == [*range(kept), 99]
+    assert [row.number for row in read_journal(path, Row)] == [*range(n_kept), 99]
     journal.close()
     assert list(read_journal(path.with_name("none.jsonl"), Row)) == []
 
@@ -51,9 +51,9 @@ def test_a_damaged_line_is_named_once_and_left_out(
     path.write_text(f'{{"number": 1, "text": "a"}}\n{damage}\n{{"number": 3, "text": "c"}}\n', encoding="latin-1")
     for _ in range(2):
         assert [row.number for row in read_journal(path, Row)] == [1, 3]
-    said = capsys.readouterr().err
-    assert f"{path}, line 2 is damaged" in said
-    assert said.count("\n") == 1
+    err = capsys.readouterr().err
+    assert f"{path}, line 2 is damaged" in err
+    assert err.count("\n") == 1
     keyed = KeyedJournal(path, Row, "text")
     assert keyed.read("c").number == 3
 
@@ -68,14 +68,14 @@ def test_a_row_of_another_version_is_not_damage(tmp_path: Path) -> None:
 def test_a_full_disk_ends_the_run_and_leaves_whole_lines(tmp_path: Path) -> None:
     journal: Journal[Row] = Journal(tmp_path / "rows.jsonl")
     row = Row(number=1, text="x" * 50)
-    allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200, allowed[1]))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, limits[1]))
     try:
         with pytest.raises(RunAborted, match=r"rows\.jsonl cannot be written: File too large"):
             journal.append(*[row] * 5)
         journal.append(row)
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     journal.append(row)
     assert list(read_journal(journal.path, Row)) == [row, row]
     assert journal.size == journal.path.stat().st_size

@@ -22,8 +22,8 @@ OTHERS = [SampleKey("c", 1), SampleKey("a", 0), SampleKey("a", 3), SampleKey("",
 def test_each_key_is_found_at_its_position_in_any_order(keys: Keys) -> None:
     for order in (list(keys), list(keys)[::-1]):
         assert [keys[place] for key in order if (place := keys.place(key)) is not None] == order
-    lacking = [key for key in ALL if key not in [*keys]]
-    assert {*map(keys.place, [*OTHERS, *lacking])} == {None}
+    missing = [key for key in ALL if key not in [*keys]]
+    assert {*map(keys.place, [*OTHERS, *missing])} == {None}
 
 
 @pytest.mark.parametrize("keys", [ALL, tuple(ALL)])
@@ -35,7 +35,7 @@ def test_an_attempt_is_restored_unchanged(keys: Sequence[SampleKey]) -> None:
         rows[key] = row(key, attempt=2, usage={"agent": usage}, tools=tools, tags={"n": str(number)}, route="deep")
         state.add_attempt(row(key, status="failed", error={"type": "AgentError", "message": "no"}))
         state.add_attempt(rows[key])
-    assert dict(state.attempts) == {key: AttemptState.of(one) for key, one in rows.items()}
+    assert dict(state.attempts) == {key: AttemptState.of(r) for key, r in rows.items()}
     assert (len(state.attempts), state.statuses()) == (7, {"completed": 7})
     assert state.tools() == {"search": {"ok": sum(number % 3 for number in range(7))}}
     assert state.attempts.get(ALL[8]) is None

@@ -48,7 +48,7 @@ def test_failures_with_the_same_cause_are_counted_under_the_first_message() -> N
     messages[1:1] = ["HTTP 500: try again in 1s, request req_2", "no usable answer", "HTTP 500: try again"]
     assert causes(messages) == {messages[0]: 3, messages[1]: 1, "no usable answer": 1, "HTTP 500: try again": 1}
     answers = [
-        f"no verdict; the last answer began {said!r}" for said in ("The tunnel is open.", "It's open, isn't it?")
+        f"no verdict; the last answer began {answer!r}" for answer in ("The tunnel is open.", "It's open, isn't it?")
     ]
     assert causes([*answers, "no tool 'search'", "no tool 'think'"]) == {
         answers[0]: 2,
@@ -122,10 +122,10 @@ def test_unjudged_attempts_are_counted_and_bound_the_mean(rule: str) -> None:
     state = RunState(RunSpec(keys, (judge,), configured(FailureSettings, agent_failures=rule)))
     for key in keys:
         state.add_attempt(row(key))
-    ends: list[Any] = [{}, {"value": 0.5}, {"status": "agent_failed", "value": 0.0}]
-    ends += [{"status": "not_applicable", "value": None, "reason": "none"}, FAILED]
-    state.add_scores([score(key, **end) for key, end in zip(keys, ends, strict=False)])
-    found = _Figures(state).left_out("j.x", rule)  # type: ignore[arg-type]
-    assert found is not None
-    assert (found.failed, found.unjudged, found.not_applicable) == (1, 2, 1)
-    assert found.bounds == pytest.approx((0.3, 0.7) if rule == "worst" else (0.375, 0.875))
+    changes: list[Any] = [{}, {"value": 0.5}, {"status": "agent_failed", "value": 0.0}]
+    changes += [{"status": "not_applicable", "value": None, "reason": "none"}, FAILED]
+    state.add_scores([score(key, **change) for key, change in zip(keys, changes, strict=False)])
+    left_out = _Figures(state).left_out("j.x", rule)  # type: ignore[arg-type]
+    assert left_out is not None
+    assert (left_out.failed, left_out.unjudged, left_out.not_applicable) == (1, 2, 1)
+    assert left_out.bounds == pytest.approx((0.3, 0.7) if rule == "worst" else (0.375, 0.875))

@@ -60,14 +60,14 @@ def a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def searching(port: int, client: AsyncClient, **more: Any) -> tuple[TavilySearch, Tool]:
-    at: dict[str, Any] = {"base_url": f"http://127.0.0.1:{port}/", "api_key_env": "A_KEY", "timeout_seconds": 1.0}
-    settings = configured(SearchSettings, **{"provider": "tavily", **at, **more})
+    endpoint: dict[str, Any] = {"base_url": f"http://127.0.0.1:{port}/", "api_key_env": "A_KEY", "timeout_seconds": 1.0}
+    settings = configured(SearchSettings, **{"provider": "tavily", **endpoint, **more})
     return TavilySearch(settings, client), WebSearch(TavilySearch(settings, client), settings)
 
 
 def reading(port: int, client: AsyncClient) -> tuple[SerperPapers, Tool]:
-    at = {"base_url": f"http://127.0.0.1:{port}/", "api_key_env": "A_KEY", "timeout_seconds": 1.0}
-    settings = configured(PapersSettings, provider="serper", **at)
+    endpoint = {"base_url": f"http://127.0.0.1:{port}/", "api_key_env": "A_KEY", "timeout_seconds": 1.0}
+    settings = configured(PapersSettings, provider="serper", **endpoint)
     return SerperPapers(settings, client), PaperSearch(SerperPapers(settings, client), settings)
 
 
@@ -89,9 +89,9 @@ async def test_a_web_search_is_sent_and_read_as_tavily_has_it(
     over = {"title": "over the limit", "url": "https://a.example/3", "content": "", "score": 0.1}
     server.answers({"query": "q", "answer": None, "images": [], "results": [tessmark, bare, over], "request_id": "x"})
     web = searching(port, run_client, depth="advanced")[0]
-    found = await web.search("mayor of Tessmark", 2)
+    results = await web.search("mayor of Tessmark", 2)
     first = {"url": tessmark["url"], "title": "Tessmark", "text": "As of March 2026 ..."}
-    assert found.hits == (
+    assert results.hits == (
         SearchHit(published="Sat, 14 Mar 2026 08:00:00 GMT", relevance=0.98, **first),
         SearchHit(url="https://a.example/2", title="", text=""),
     )
@@ -198,12 +198,12 @@ async def test_a_failure_is_typed_one_line_and_gives_no_source(
     tool._service.answered = True
     with a_session(tool).bind() as session, pytest.raises(ToolError) as caught:
         await session.call_tool(tool.name, {"query": "x"})
-    said = str(caught.value)
+    message = str(caught.value)
     assert caught.value.kind == kind
-    assert "\n" not in said
-    assert len(said) < 500
-    assert KEY not in said
-    assert answer is not REFUSED or f"HTTP {status}: refused: key *** is bad" in said
+    assert "\n" not in message
+    assert len(message) < 500
+    assert KEY not in message
+    assert answer is not REFUSED or f"HTTP {status}: refused: key *** is bad" in message
     assert session.sources.all() == ()
 
 
@@ -238,13 +238,13 @@ async def test_the_reason_is_read_from_any_error_body_and_cut_without_a_piece_of
     port: int, run_client: AsyncClient, server: Server
 ) -> None:
     web = searching(port, run_client)[0]
-    said = "plain words"
-    for body in (said.encode(), {"detail": said}, {"detail": {"error": said}}, {"message": said}, {"error": said}):
+    text = "plain words"
+    for body in (text.encode(), {"detail": text}, {"detail": {"error": text}}, {"message": text}, {"error": text}):
         server.answers(body, 400)
         with pytest.raises(ToolError, match="HTTP 400: plain words"):
             await web.search("x", 3)
-    for before in range(280, 300, 4):
-        server.answers(b"x" * before + KEY.encode(), 400)
+    for length in range(280, 300, 4):
+        server.answers(b"x" * length + KEY.encode(), 400)
         with pytest.raises(ToolError) as caught:
             await web.search("x", 3)
         assert KEY[:4] not in str(caught.value)

@@ -27,8 +27,8 @@ def test_a_page_can_neither_end_its_block_nor_forge_another(title: str, text: st
 def test_a_safe_url_fits_an_attribute_and_any_date_text_is_survived(text: str) -> None:
     assert not re.search(r'[\s"<>]', safe_url(text))
     assert safe_url(" https://a.example/é?a=1&b=%20 ") == "https://a.example/é?a=1&b=%20"
-    shown = iso_date(text)
-    assert shown is None or 0 < len(shown) <= 40
+    date = iso_date(text)
+    assert date is None or 0 < len(date) <= 40
 
 
 @each("given_")

@@ -143,14 +143,14 @@ def test_an_absent_file_is_named_with_its_setting(tmp_path: Path, name: str) -> 
 def test_recall_of_the_pages_that_the_source_column_names(shared_data: Path) -> None:
     freshqa = Corpus.load(shared_data / "freshqa" / "pages.jsonl.gz")
     assert len(freshqa.pages) == 363  # 378 rows, some of the same URL
-    found = asked = 0
+    hits = questions = 0
     with (shared_data / "freshqa" / "freshqa_dev.csv").open(encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
             pages = [freshqa.page(url.split("#")[0]) for url in re.findall(r"https?://[^\s,]+", row["source"])]
             expected = {page.url for page in pages if page}
             if expected:
-                asked += 1
-                found += bool(expected & {hit.url for hit in freshqa.search(row["question"], 5)})
-    print(f"FreshQA DEV: recall@5 {found / asked:.3f} over {asked} questions")
-    assert asked >= 60
-    assert found / asked >= 0.93
+                questions += 1
+                hits += bool(expected & {hit.url for hit in freshqa.search(row["question"], 5)})
+    print(f"FreshQA DEV: recall@5 {hits / questions:.3f} over {questions} questions")
+    assert questions >= 60
+    assert hits / questions >= 0.93

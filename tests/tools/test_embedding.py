@@ -29,11 +29,11 @@ def found(pairs: list[tuple[str, str]]) -> int:
 
 def test_the_threshold_separates_paraphrases_from_unrelated_questions() -> None:
     """About half of the paraphrases are found, and no question about something else."""
-    of = {kind: [(p["one"], p["other"]) for p in PAIRS if p["kind"] == kind] for kind in {p["kind"] for p in PAIRS}}
-    same, others = of["paraphrase"], of["another subject"]
-    unrelated = [(one, same[(i + 7) % len(same)][1]) for i, (one, _) in enumerate(same)]
-    assert (len(same), found(same)) == (60, 28)
-    assert (len(others), found(others)) == (20, 7)  # words show a question's form, and little of its subject
+    pairs = {kind: [(p["one"], p["other"]) for p in PAIRS if p["kind"] == kind] for kind in {p["kind"] for p in PAIRS}}
+    paraphrases, different = pairs["paraphrase"], pairs["another subject"]
+    unrelated = [(one, paraphrases[(i + 7) % len(paraphrases)][1]) for i, (one, _) in enumerate(paraphrases)]
+    assert (len(paraphrases), found(paraphrases)) == (60, 28)
+    assert (len(different), found(different)) == (20, 7)  # words show a question's form, and little of its subject
     assert max(near(*pair) for pair in unrelated) < 0.5
 
 

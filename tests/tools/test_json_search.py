@@ -86,17 +86,17 @@ class Server:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Server, str]]:
     monkeypatch.setenv("A_KEY", KEY)
-    found = Server()
-    routes = [Route("/search", found.get, methods=["GET"]), Route("/api", found.post, methods=["POST"])]
-    routes.append(Route("/repeat", found.repeat))
+    api = Server()
+    routes = [Route("/search", api.get, methods=["GET"]), Route("/api", api.post, methods=["POST"])]
+    routes.append(Route("/repeat", api.repeat))
     with serving(Starlette(routes=routes)) as port:
-        yield found, f"http://127.0.0.1:{port}"
+        yield api, f"http://127.0.0.1:{port}"
 
 
 def settings(option: str, /, **changes: Any) -> SearchSettings:
-    given = config_of_options([f"search={option}"])["search"]
-    options = {**given["options"], **changes.pop("options", {})}
-    return SearchSettings.model_validate({**given, **changes, "options": options})
+    section = config_of_options([f"search={option}"])["search"]
+    options = {**section["options"], **changes.pop("options", {})}
+    return SearchSettings.model_validate({**section, **changes, "options": options})
 
 
 async def found(made: SearchSettings, client: AsyncClient, query: str = "q", most: int = 2) -> Found:
@@ -106,15 +106,15 @@ async def found(made: SearchSettings, client: AsyncClient, query: str = "q", mos
 
 
 async def test_a_searxng_instance_by_its_address_alone(server: tuple[Server, str], run_client: AsyncClient) -> None:
-    served, site = server
+    api, site = server
     query = "mayor of T\u00e9ssmark & {max_results}?"
     assert await found(settings("searxng", base_url=f"{site}/"), run_client, query) == Found(hits=(FIRST, SECOND))
-    assert dict(served.seen[0].query_params) == {"q": query, "format": "json"}
+    assert dict(api.seen[0].query_params) == {"q": query, "format": "json"}
     everything = await found(settings("searxng", base_url=site), run_client, most=10)
     assert [hit.url for hit in everything.hits][2] == "https://c.example/"
-    served.answer = {**ANSWER, "results": [], "unresponsive_engines": []}
+    api.answer = {**ANSWER, "results": [], "unresponsive_engines": []}
     assert await found(settings("searxng", base_url=site), run_client) == Found()
-    served.answer = {**ANSWER, "results": []}
+    api.answer = {**ANSWER, "results": []}
     with pytest.raises(ToolError, match=r'nothing was found, and unresponsive_engines are \[\["three", "timeout"\]\]'):
         await found(settings("searxng", base_url=site), run_client)
 
@@ -122,8 +122,8 @@ async def test_a_searxng_instance_by_its_address_alone(server: tuple[Server, str
 async def test_a_relevance_is_a_number_from_0_to_1_at_the_configured_place(
     server: tuple[Server, str], run_client: AsyncClient
 ) -> None:
-    served, site = server
-    told: tuple[dict[str, object], ...] = (
+    api, site = server
+    scores: tuple[dict[str, object], ...] = (
         {"score": 0.5},
         {"score": 1},
         {"score": 1.5},
@@ -131,18 +131,16 @@ async def test_a_relevance_is_a_number_from_0_to_1_at_the_configured_place(
         {"score": True},
         {},
     )
-    served.answer = {"results": [{"url": f"https://a.example/{n}", **score} for n, score in enumerate(told)]}
+    api.answer = {"results": [{"url": f"https://a.example/{n}", **score} for n, score in enumerate(scores)]}
     fields: dict[str, str | None] = {"url": "url", "title": None, "content": None, "score": None, "date": None}
     for field, expected in ((None, [None] * 6), ("score", [0.5, 1.0, None, None, None, None])):
-        made = settings("searxng", base_url=site, options={"fields": fields | {"relevance": field}})
-        assert [hit.relevance for hit in (await found(made, run_client, most=9)).hits] == expected
+        search = settings("searxng", base_url=site, options={"fields": fields | {"relevance": field}})
+        assert [hit.relevance for hit in (await found(search, run_client, most=9)).hits] == expected
 
 
 async def test_another_api_by_its_options_alone(server: tuple[Server, str], run_client: AsyncClient) -> None:
-    served, site = server
-    served.answer = {
-        "web": {"items": [{"link": {"to": "https://a.example/"}, "name": "A", "age": 2026}, {"name": "?"}]}
-    }
+    api, site = server
+    api.answer = {"web": {"items": [{"link": {"to": "https://a.example/"}, "name": "A", "age": 2026}, {"name": "?"}]}}
     options = {
         "url": f"{site}/api?n={{max_results}}&k={{key}}",
         "method": "POST",
@@ -151,12 +149,12 @@ async def test_another_api_by_its_options_alone(server: tuple[Server, str], run_
         "results": "web.items",
         "fields": {"url": "link.to", "title": "name", "content": None, "score": None, "date": "age"},
     }
-    made = settings("json", options=options, api_key_env="A_KEY")
+    search = settings("json", options=options, api_key_env="A_KEY")
     hit = SearchHit(url="https://a.example/", title="A", text="", published="2026")
-    assert await found(made, run_client, "x & {key}") == Found(hits=(hit,))
-    assert served.bodies == [{"q": "x & {key}", "num": 2, "filters": ["about x & {key}"], "safe": True}]
-    assert dict(served.seen[0].query_params) == {"n": "2", "k": KEY}
-    assert [served.seen[0].headers[name] for name in ("x-api-key", "x-more")] == [KEY, f"for {KEY}"]
+    assert await found(search, run_client, "x & {key}") == Found(hits=(hit,))
+    assert api.bodies == [{"q": "x & {key}", "num": 2, "filters": ["about x & {key}"], "safe": True}]
+    assert dict(api.seen[0].query_params) == {"n": "2", "k": KEY}
+    assert [api.seen[0].headers[name] for name in ("x-api-key", "x-more")] == [KEY, f"for {KEY}"]
 
 
 @each("options")
@@ -171,15 +169,15 @@ async def test_a_field_missing_from_its_configured_place_is_a_typed_error(
 
 
 async def test_lists_along_a_path_are_traversed(server: tuple[Server, str], run_client: AsyncClient) -> None:
-    served, site = server
+    api, site = server
     items = [{"url": "https://a.example/", "snippets": [{"text": "One."}, {"text": "Two."}, {}], "date": None}, "odd"]
     hit = SearchHit(url="https://a.example/", title="", text="One.\nTwo.")
     fields = {"url": "url", "title": None, "content": "snippets.text", "score": None, "date": "date"}
     for answer, results in ((items, None), ({"web": {"items": items}}, "web.items")):
-        served.answer = answer
-        made = settings("json", options={"url": f"{site}/search?format=json&q={{query}}", "fields": fields})
-        made = made.model_copy(update={"options": {**made.options, "results": results}})
-        assert await found(made, run_client) == Found(hits=(hit,))
+        api.answer = answer
+        search = settings("json", options={"url": f"{site}/search?format=json&q={{query}}", "fields": fields})
+        search = search.model_copy(update={"options": {**search.options, "results": results}})
+        assert await found(search, run_client) == Found(hits=(hit,))
 
 
 async def test_no_error_shows_the_key(server: tuple[Server, str], run_client: AsyncClient, monkeypatch: Any) -> None:

@@ -79,8 +79,8 @@ def test_a_run_says_that_its_search_failed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     nobody = ["search=searxng", "search.base_url=http://127.0.0.1:9/", "llm.retry.attempts=1"]
-    given = ["experiment=shallow_freshqa", "limit=1", "runner.progress=false", "judge=[citation_audit]", *nobody]
-    assert main(["run", *given]) == 3
+    overrides = ["experiment=shallow_freshqa", "limit=1", "runner.progress=false", "judge=[citation_audit]", *nobody]
+    assert main(["run", *overrides]) == 3
     (folder,) = Path("results/shallow_freshqa").iterdir()
     calls = json.loads((folder / "samples.jsonl").read_text())["tools"]
     assert calls == json.loads((folder / "summary.json").read_text())["tools"]

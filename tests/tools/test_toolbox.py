@@ -34,15 +34,15 @@ async def test_the_tools_of_a_run(tmp_path: Path, run_client: AsyncClient) -> No
     path.write_text('{"url": "https://a.example/orlune", "title": "Orlune", "text": "Orlune lies on the Orl."}')
     settings = against_offline(search={"provider": "corpus", "corpus": str(path)}, web={"kind": "corpus"})
     toolbox = build_toolbox(settings, build_web(settings, run_client), run_client)
-    every = ["web_search_tool", "fetch_page", "think"]
-    for sources, names in ((None, every), (("web",), every), (("papers",), ["think"]), ((), ["think"])):
+    all_names = ["web_search_tool", "fetch_page", "think"]
+    for sources, names in ((None, all_names), (("web",), all_names), (("papers",), ["think"]), ((), ["think"])):
         assert [tool.name for tool in toolbox.select(sources)] == names
-    for name, argument in zip(every, ("query", "url", "thought"), strict=True):
+    for name, argument in zip(all_names, ("query", "url", "thought"), strict=True):
         schema = toolbox.get(name).parameters.model_json_schema()
         assert list(schema["properties"]) == schema["required"] == [argument]
         assert schema["properties"][argument]["description"]
-    found = await toolbox.get("web_search_tool").run(toolbox.get("web_search_tool").parameters(query="Orl"))
-    assert found.sources[0].url == "https://a.example/orlune"
+    result = await toolbox.get("web_search_tool").run(toolbox.get("web_search_tool").parameters(query="Orl"))
+    assert result.sources[0].url == "https://a.example/orlune"
     thought = await toolbox.get("think").run(toolbox.get("think").parameters(thought="Two gaps remain."))
     assert ("Two gaps remain." in thought.content, thought.sources) == (True, ())
 
@@ -66,8 +66,8 @@ def test_each_web_by_its_kind(run_client: AsyncClient) -> None:
 async def test_a_provider_of_ones_own_by_its_target(run_client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     settings = configured(SearchSettings, provider="test_toolbox:OwnSearch", options={"word": "hello"})
-    found = await make_provider(SearchProvider, settings, "search", run_client).search("world", 1)
-    assert found.hits[0].text == "hello world"
+    results = await make_provider(SearchProvider, settings, "search", run_client).search("world", 1)
+    assert results.hits[0].text == "hello world"
 
 
 @each("section")

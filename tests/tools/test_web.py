@@ -49,11 +49,11 @@ async def test_a_page_is_a_block_and_a_source() -> None:
 
 
 async def test_after_a_redirect_both_addresses_are_sources_unless_the_page_is_blank() -> None:
-    asked = FetchArguments(url="https://a.example/old")
-    result = await FetchPage(Fixed("text"), max_chars=10).run(asked)
+    arguments = FetchArguments(url="https://a.example/old")
+    result = await FetchPage(Fixed("text"), max_chars=10).run(arguments)
     assert [source.url for source in result.sources] == ["https://a.example/new", "https://a.example/old"]
     assert 'href="https://a.example/new"' in result.content
-    assert (await FetchPage(Fixed(" \n"), max_chars=10).run(asked)).sources == ()
+    assert (await FetchPage(Fixed(" \n"), max_chars=10).run(arguments)).sources == ()
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ async def test_offline_pages_come_through_the_runs_client(offline: OfflineWeb) -
     page = await offline.fetch("https://atlas.offline.example/article")
     assert (page.final_url, page.title) == ("https://atlas.offline.example/article", "Velmora Institute")
     assert "Ilan Corvey" in page.text
-    seen = json.loads((await offline.fetch("https://atlas.offline.example/headers")).text)
-    assert seen["host"] == "atlas.offline.example"
+    headers = json.loads((await offline.fetch("https://atlas.offline.example/headers")).text)
+    assert headers["host"] == "atlas.offline.example"
 
 
 @each("url")
@@ -88,7 +88,7 @@ async def test_the_corpus_is_a_web_of_its_own_pages() -> None:
     page = await CORPUS.fetch("http://a.example/orlune/#mayor")
     assert page.url == "http://a.example/orlune/#mayor"
     assert (page.final_url, page.title, page.text, page.published) == tuple(ORLUNE.model_dump().values())
-    for other in ("https://a.example/other", "http://[", "", "a\nb"):
+    for url in ("https://a.example/other", "http://[", "", "a\nb"):
         with pytest.raises(ToolError, match="not in the corpus") as caught:
-            await CORPUS.fetch(other)
+            await CORPUS.fetch(url)
         assert caught.value.kind is ToolErrorKind.NOT_AVAILABLE

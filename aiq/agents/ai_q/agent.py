@@ -88,12 +88,12 @@ class AiqAgent:
     def check_user(self, kind: str) -> None:
         """Raise ConfigError for a user who only reviews plans if these settings show none."""
         settings = self._settings
-        needed = {
+        requirements = {
             "agent.entry=chat": settings.entry == "chat",
             "agent.enable_clarifier=true": settings.enable_clarifier,
             "agent.clarifier.enable_plan_approval=true": settings.clarifier.enable_plan_approval,
         }
-        missing = [setting for setting, is_set in needed.items() if not is_set]
+        missing = [setting for setting, is_set in requirements.items() if not is_set]
         if kind in ("reject", "feedback") and missing:
             raise ConfigError(f"user.kind={kind}: this user reviews plans and is shown none; set {' '.join(missing)}")
 
@@ -133,7 +133,7 @@ class AiqAgent:
         """The chat graph and the graphs that run inside its nodes."""
         from aiq.agents.ai_q.deep import SUBAGENTS
 
-        subagents = "".join(f"\n* `{name}`: {does}" for name, does in SUBAGENTS.items())
+        subagents = "".join(f"\n* `{name}`: {description}" for name, description in SUBAGENTS.items())
         chat = "`agent.entry=chat`, in `agent.py`. Each of the other graphs runs inside the node of the same name."
         clarifier = "In `clarifier.py`. `ask_for_clarification` and `plan_preview` interrupt it until the user answers."
         deep = (
@@ -151,8 +151,8 @@ class AiqAgent:
         """The report of a finished turn; a thread stores it as the user is shown it."""
         extras: dict[str, JsonValue] = {}
         if shallow := state.shallow_result:
-            decided = Assessment(shallow.escalate, shallow.reason)
-            extras["escalation"] = self._escalation.recorded(decided, shallow.answer)
+            assessment = Assessment(shallow.escalate, shallow.reason)
+            extras["escalation"] = self._escalation.recorded(assessment, shallow.answer)
         if state.user_intent and state.user_intent.intent == "meta":
             answer, route = state.final_report or "", "meta"
         elif state.final_report is not None:
@@ -192,14 +192,14 @@ class AiqAgent:
         events = current().events
         events.emit(StageChanged(stage="intent_classifier"))
         tools = listing(research_tools(state.data_sources))
-        found = await self._intent.classify(self._recent(state), tools, state.user_info)
-        meta = found.result.intent == "meta"
-        route = "meta" if meta else found.depth.decision
-        events.emit(Decision(name="route", value=route, cause=found.depth_reasoning))
-        if meta:
-            return {"user_intent": found.result, "final_report": found.meta_response}
+        classification = await self._intent.classify(self._recent(state), tools, state.user_info)
+        is_meta = classification.result.intent == "meta"
+        route = "meta" if is_meta else classification.depth.decision
+        events.emit(Decision(name="route", value=route, cause=classification.depth_reasoning))
+        if is_meta:
+            return {"user_intent": classification.result, "final_report": classification.meta_response}
         query = str(state.messages[-1].text)
-        return {"user_intent": found.result, "depth_decision": found.depth, "original_query": query}
+        return {"user_intent": classification.result, "depth_decision": classification.depth, "original_query": query}
 
     async def _research_shallow(self, state: ChatResearcherState) -> dict[str, Any]:
         """A failure ends the attempt and never escalates; its cause is recorded."""
@@ -207,8 +207,8 @@ class AiqAgent:
         events.emit(StageChanged(stage="shallow_research"))
         try:
             with nested_call(ORDER.index("shallow_research"), 0, None):
-                given = ShallowResearchAgentState(messages=self._recent(state), **state.shared())
-                result = await self._shallow.run(given)
+                inputs = ShallowResearchAgentState(messages=self._recent(state), **state.shared())
+                result = await self._shallow.run(inputs)
         except Exception as error:
             events.emit(Decision(name="escalation", value=False, cause=f"shallow research failed: {message_of(error)}"))
             raise
@@ -234,22 +234,22 @@ class AiqAgent:
         """Reruns from the start after each answer of the user. Raises AgentError if there is no tool to search with."""
         if not self._deep_searches(state):
             sources, tools = state.data_sources, self._settings.deep.tools
-            none = f"data_sources={sources} and agent.deep.tools={tools} leave none of the run's tools"
-            raise AgentError(f"deep research has no research tool: {none}")
+            reason = f"data_sources={sources} and agent.deep.tools={tools} leave none of the run's tools"
+            raise AgentError(f"deep research has no research tool: {reason}")
         if not self._settings.enable_clarifier:
             return Command(goto="deep_research")
         history = transcript(self._recent(state)[:-1])
         with nested_call(ORDER.index("clarifier"), 0, None):
-            given = ClarifierState(query=state.original_query or "", history=history, **state.shared())
-            found = await self._clarifier.run(given)
-        if found.new_question:
+            inputs = ClarifierState(query=state.original_query or "", history=history, **state.shared())
+            result = await self._clarifier.run(inputs)
+        if result.new_question:
             current().events.emit(Decision(name="plan_replaced", value=True, cause="the user asked a new question"))
-            fresh = ChatResearcherState(messages=[HumanMessage(found.new_question)], **state.shared())
-            return Command(goto="intent_classifier", update=dict(fresh))
-        if not found.approval:
+            new_state = ChatResearcherState(messages=[HumanMessage(result.new_question)], **state.shared())
+            return Command(goto="intent_classifier", update=dict(new_state))
+        if not result.approval:
             current().events.emit(Decision(name="route", value="rejected", cause="the user rejected the plan"))
-        goto: Any = "deep_research" if found.approval else "__end__"
-        return Command(goto=goto, update={"clarifier_result": found.briefing})
+        goto: Any = "deep_research" if result.approval else "__end__"
+        return Command(goto=goto, update={"clarifier_result": result.briefing})
 
     def _deep_searches(self, state: ChatResearcherState) -> bool:
         """Whether deep research has a tool to search with."""
@@ -258,10 +258,10 @@ class AiqAgent:
     async def _research_deep(self, state: ChatResearcherState) -> dict[str, Any]:
         current().events.emit(StageChanged(stage="deep_research"))
         messages = [*self._recent(state)[:-1], HumanMessage(state.original_query or "")]
-        given = DeepResearchAgentState(messages=messages, clarifier_result=state.clarifier_result, **state.shared())
+        inputs = DeepResearchAgentState(messages=messages, clarifier_result=state.clarifier_result, **state.shared())
         with nested_call(ORDER.index("deep_research"), 0, None):
-            found = await self._deep.run(given)
-        return {"final_report": last_answer(found.messages), "partial": found.partial}
+            result = await self._deep.run(inputs)
+        return {"final_report": last_answer(result.messages), "partial": result.partial}
 
     def _recent(self, state: ChatResearcherState) -> list[AnyMessage]:
         """The last `max_history` messages of the conversation; the very last is this turn's question."""

@@ -85,14 +85,14 @@ class Clarifier:
     async def _force_search(self, state: ClarifierState) -> Command[Literal["tools", "ask_for_clarification", "plan"]]:
         return await self._step(state.model_copy(update={"nudged": True}), HumanMessage(NUDGE))
 
-    async def _step(self, state: ClarifierState, *added: AnyMessage) -> Command[Any]:
+    async def _step(self, state: ClarifierState, *extra: AnyMessage) -> Command[Any]:
         """Make one model call and go where it leads; without questions left, go to the plan without a call."""
         if state.asked >= self._settings.max_turns:
             return Command(goto="plan")
         tools = research_tools(state.data_sources)
         if sum(isinstance(message, ToolMessage) for message in state.messages) >= self._settings.max_searches:
             tools = ()
-        reply = await reply_to([*self._messages(state), *added], ROLE, tools)
+        reply = await reply_to([*self._messages(state), *extra], ROLE, tools)
         if reply.tool_calls:
             return Command(goto="tools", update={"messages": [reply], "nudged": state.nudged})
         question = next_question(str(reply.text), state.query)
@@ -136,9 +136,9 @@ class Clarifier:
         return Command(goto="__end__", update={"plan": plan, "approval": "not shown to the user"})
 
     def _preview(self, state: ClarifierState) -> Command[Literal["plan", "plan_preview", "new_question", "__end__"]]:
-        most = self._settings.max_plan_iterations
-        if state.reviews >= most:
-            cause = f"clarifier.max_plan_iterations={most}"
+        limit = self._settings.max_plan_iterations
+        if state.reviews >= limit:
+            cause = f"clarifier.max_plan_iterations={limit}"
             current().events.emit(Decision(name="plan_auto_approved", value=True, cause=cause))
             return Command(
                 goto="__end__", update={"approval": "approved automatically after the last round of feedback"}
@@ -159,18 +159,18 @@ class Clarifier:
 
     def _new_question(self, state: ClarifierState) -> Command[Literal["plan", "__end__"]]:
         """Only a clear yes drops the plan; otherwise, as for a user who skips all questions, it was feedback."""
-        typed = state.question or ""
-        answer = ask_user("question", NEW_QUESTION.format(question=typed))
+        question = state.question or ""
+        answer = ask_user("question", NEW_QUESTION.format(question=question))
         if read_decision(answer) == "yes":
-            return Command(goto="__end__", update={"new_question": typed})
-        added = [answer] if read_decision(answer) == "remark" else []
-        return Command(goto="plan", update={"question": None, "feedback": [typed, *added]})
+            return Command(goto="__end__", update={"new_question": question})
+        remarks = [answer] if read_decision(answer) == "remark" else []
+        return Command(goto="plan", update={"question": None, "feedback": [question, *remarks]})
 
 
 def next_question(reply: str, query: str) -> str | None:
     """The model's question, a general one if the reply is unusable, or None if no question is needed."""
-    found = read_object(reply, NextQuestion)
-    if found is not None and not found.needs_clarification:
+    parsed = read_object(reply, NextQuestion)
+    if parsed is not None and not parsed.needs_clarification:
         return None
-    asked = (found.clarification_question or "").strip() if found else ""
-    return asked or f"What should research on \"{query[:80]}\" concentrate on? (type 'skip' to leave it open)"
+    question = (parsed.clarification_question or "").strip() if parsed else ""
+    return question or f"What should research on \"{query[:80]}\" concentrate on? (type 'skip' to leave it open)"

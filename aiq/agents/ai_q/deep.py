@@ -93,12 +93,12 @@ class ReportDraft(Middleware):
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         result, arguments = await handler(request), request.tool_call["args"]
-        to_report = "/" + str(arguments.get("file_path", "")).lstrip("/") in (REPORT_FILE, DRAFT_FILE)
+        writes_report = "/" + str(arguments.get("file_path", "")).lstrip("/") in (REPORT_FILE, DRAFT_FILE)
         failed = isinstance(result, ToolMessage) and result.status == "error"
-        if request.tool_call["name"] == "write_file" and to_report and not failed:
-            session, written = current(), str(arguments["content"])
-            session.keep_draft(written)
-            session.replies.append(read_reply(ROLES["orchestrator"], {"content": written}, None))
+        if request.tool_call["name"] == "write_file" and writes_report and not failed:
+            session, text = current(), str(arguments["content"])
+            session.keep_draft(text)
+            session.replies.append(read_reply(ROLES["orchestrator"], {"content": text}, None))
         return result
 
 
@@ -139,17 +139,17 @@ class DeepResearcher:
         """
         session, settings = current(), self._settings
         tools = tools_for(state.data_sources, settings.tools)
-        given: dict[str, Any] = {
+        inputs: dict[str, Any] = {
             "messages": state.messages,
             "tools_info": state.tools_info or listing([tool for tool in tools if tool.data_source]),
             "clarifier_result": state.clarifier_result,
             "available_documents": state.available_documents,
         }
         config: Any = {"recursion_limit": settings.recursion_limit}
-        result = {"todos": [], "subagents": []} | await self.graph(session.models, tools).ainvoke(given, config)
+        result = {"todos": [], "subagents": []} | await self.graph(session.models, tools).ainvoke(inputs, config)
         files = {path: str(file["content"]) for path, file in result.get("files", {}).items()}
-        written, draft = (files.get(path, "") for path in (REPORT_FILE, DRAFT_FILE))
-        report, partial = final_report(last_answer(result["messages"]), written, draft, session.replies)
+        file_text, draft = (files.get(path, "") for path in (REPORT_FILE, DRAFT_FILE))
+        report, partial = final_report(last_answer(result["messages"]), file_text, draft, session.replies)
         session.keep_draft(report)
         if settings.verbose:
             detail: dict[str, Any] = {
@@ -158,10 +158,10 @@ class DeepResearcher:
                 "subagents": [f"{entry['name']}: {entry['status']}" for entry in result["subagents"]],
             }
             session.events.emit(StageChanged(stage="deep_research_done", detail=detail))
-        ended = {name: result[name] for name in ("tools_info", "todos", "subagents")}
-        ended["partial"] = partial
+        update = {name: result[name] for name in ("tools_info", "todos", "subagents")}
+        update["partial"] = partial
         messages = [*result["messages"], AIMessage(report)]
-        return state.model_copy(update={**ended, "messages": messages, "files": files})
+        return state.model_copy(update={**update, "messages": messages, "files": files})
 
     def graph(self, models: Models, tools: Sequence[Tool]) -> Graph:
         """The compiled graph for these tools; the session's models answer, whichever it was compiled with."""
@@ -172,27 +172,27 @@ class DeepResearcher:
 
     def _compile(self, models: Models, tools: Sequence[Tool]) -> Graph:
         register_profile()
-        settings, bound = self._settings, [as_langchain(tool) for tool in tools]
-        research = [tool.name for tool in tools if tool.data_source]
-        budget = ToolBudget(settings.max_searches_per_researcher, research)
+        settings, langchain_tools = self._settings, [as_langchain(tool) for tool in tools]
+        research_names = [tool.name for tool in tools if tool.data_source]
+        budget = ToolBudget(settings.max_searches_per_researcher, research_names)
         subagents: list[Any] = [
             {
                 "name": name,
                 "description": description,
                 "model": models.chat(ROLES[name]),
-                "tools": bound,
+                "tools": langchain_tools,
                 "middleware": [_files(), budget, *self._shared(name)],
             }
             for name, description in SUBAGENTS.items()
         ]
-        steps = "Replaces your list of steps, each pending, in_progress or completed."
-        todos: list[Middleware] = [TodoListMiddleware(tool_description=steps)] if settings.enable_todos else []
-        own: list[Middleware] = [Rounds(settings), PlanReview(settings), ReportDraft()]
+        text = "Replaces your list of steps, each pending, in_progress or completed."
+        todos: list[Middleware] = [TodoListMiddleware(tool_description=text)] if settings.enable_todos else []
+        controls: list[Middleware] = [Rounds(settings), PlanReview(settings), ReportDraft()]
         return create_deep_agent(
             models.chat(ROLES["orchestrator"]),
-            [tool for tool in bound if tool.name not in research],
+            [tool for tool in langchain_tools if tool.name not in research_names],
             subagents=subagents,
-            middleware=[_files(), *todos, *own, *self._shared("orchestrator"), SubagentStatus()],
+            middleware=[_files(), *todos, *controls, *self._shared("orchestrator"), SubagentStatus()],
             state_schema=DeepState,
             checkpointer=False,  # the chat graph keeps conversations; nobody resumes the steps of an inner graph
             name="deep_research",
@@ -222,13 +222,13 @@ def final_report(last: str, written: str, draft: str, replies: Sequence[RawReply
     If none is one: the first of file, last message and draft that is not blank. `replies` tell whether the message was
     cut off, and why it is no answer. Raises AgentError if all are blank.
     """
-    whole = not (why_no_answer(last, replies) or why_cut_off(last, replies))
-    reports = filter(is_report, (last if whole else "", written, draft))
-    chosen = next((text.strip() for text in (*reports, written, last, draft) if text.strip()), None)
-    if chosen is None:
-        why = why_no_answer("", replies)
-        raise AgentError(f"the deep researcher wrote no report: there is no {REPORT_FILE}, and {why}")
-    return chosen, chosen not in (last.strip(), written.strip())
+    is_complete = not (why_no_answer(last, replies) or why_cut_off(last, replies))
+    reports = filter(is_report, (last if is_complete else "", written, draft))
+    report = next((text.strip() for text in (*reports, written, last, draft) if text.strip()), None)
+    if report is None:
+        reason = why_no_answer("", replies)
+        raise AgentError(f"the deep researcher wrote no report: there is no {REPORT_FILE}, and {reason}")
+    return report, report not in (last.strip(), written.strip())
 
 
 @cache

@@ -45,8 +45,8 @@ def assess_by_phrases(answer: str, settings: EscalationSettings) -> Assessment:
     text = without_references(answer)
     if not text.strip():
         return Assessment(True, "empty")
-    end = normalise(text[-settings.window :])
-    phrase = next((phrase for phrase in settings.phrases if phrase in end), None)
+    ending = normalise(text[-settings.window :])
+    phrase = next((phrase for phrase in settings.phrases if phrase in ending), None)
     return Assessment(phrase is not None, f"phrase: {phrase}" if phrase else "no phrase")
 
 
@@ -78,10 +78,10 @@ class Escalation:
         `history`: the conversation before the question, as text. An empty answer needs no model call.
         An assessment that stays unparsable after one repair call leaves the decision to the phrases.
         """
-        if (decided := self.decide_without_model(answer)) is not None:
-            return decided
-        if found := await self._call.ask(history=history, query=question, answer=answer):
-            return found.assessment
+        if (assessment := self.decide_without_model(answer)) is not None:
+            return assessment
+        if sufficiency := await self._call.ask(history=history, query=question, answer=answer):
+            return sufficiency.assessment
         return self.if_unparsed(answer)
 
     def if_unparsed(self, answer: str) -> Assessment:
@@ -91,6 +91,6 @@ class Escalation:
 
     def recorded(self, decided: Assessment, answer: str) -> dict[str, JsonValue]:
         """The decision as a report's extras record it: all that other settings need to decide again."""
-        found: dict[str, JsonValue] = {"policy": self.policy, "taken": decided.escalate, "cause": decided.cause}
-        found["phrases"] = self.phrases(answer).escalate
-        return found | ({"answer": answer} if decided.escalate else {})  # otherwise the report is the answer
+        record: dict[str, JsonValue] = {"policy": self.policy, "taken": decided.escalate, "cause": decided.cause}
+        record["phrases"] = self.phrases(answer).escalate
+        return record | ({"answer": answer} if decided.escalate else {})  # otherwise the report is the answer

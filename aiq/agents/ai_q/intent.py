@@ -31,12 +31,12 @@ class Classification(BaseModel):
         uncertain messages are research.
         """
         intent, depth = values.get("intent"), values.get("research_depth")
-        stated = _named(depth, "shallow", "deep") or _named(intent, "shallow", "deep")
-        unclear = "research" if stated else intent
+        named_depth = _only_match(depth, "shallow", "deep") or _only_match(intent, "shallow", "deep")
+        fallback = "research" if named_depth else intent
         return {
             **values,
-            "intent": "research" if stated == "deep" else _named(intent, "meta", "research") or unclear,
-            "research_depth": stated,
+            "intent": "research" if named_depth == "deep" else _only_match(intent, "meta", "research") or fallback,
+            "research_depth": named_depth,
             "depth_reasoning": values.get("depth_reasoning") or "",
         }
 
@@ -48,15 +48,15 @@ class Classification(BaseModel):
     @property
     def result(self) -> IntentResult:
         """Meta without an answer is research: otherwise the user would get no answer."""
-        meta = self.intent == "meta" and bool((self.meta_response or "").strip())
-        return IntentResult(intent="meta" if meta else "research")
+        is_meta = self.intent == "meta" and bool((self.meta_response or "").strip())
+        return IntentResult(intent="meta" if is_meta else "research")
 
 
-def _named(value: object, *names: str) -> str | None:
+def _only_match(value: object, *names: str) -> str | None:
     """The one of these names that a model's value contains; None if it contains none or several."""
     words = re.findall(r"[a-z]+", str(value).lower())
-    found = [name for name in names if name in words]
-    return found[0] if len(found) == 1 else None
+    matches = [name for name in names if name in words]
+    return matches[0] if len(matches) == 1 else None
 
 
 class IntentClassifier:
@@ -77,6 +77,6 @@ class IntentClassifier:
         if not messages:
             return Classification(intent="research", research_depth="deep", depth_reasoning="there is no message")
         history, query = transcript(messages[:-1]), str(messages[-1].text)
-        found = await self._call.ask(tools=tools, user_info=user_info, history=history, query=query)
-        why = "the classification could not be parsed, also after a repair call"
-        return found or Classification(intent="research", research_depth=self._fallback_depth, depth_reasoning=why)
+        answer = await self._call.ask(tools=tools, user_info=user_info, history=history, query=query)
+        reason = "the classification could not be parsed, also after a repair call"
+        return answer or Classification(intent="research", research_depth=self._fallback_depth, depth_reasoning=reason)

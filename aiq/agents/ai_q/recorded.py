@@ -32,57 +32,57 @@ _NO_ANSWER = "the run did not record the shallow answer"
 def usage_by_stage(usage: Mapping[str, Usage]) -> dict[str, JsonValue]:
     """Usage of each stage that made a call, in the fields of `core.usage.Usage` (tokens as reported, US dollars)."""
     stages: dict[str, Usage] = defaultdict(Usage)
-    for role, used in usage.items():
-        stages[STAGES.get(role, "other")] += used
-    return {stage: asdict(used) for stage, used in stages.items()}
+    for role, amount in usage.items():
+        stages[STAGES.get(role, "other")] += amount
+    return {stage: asdict(amount) for stage, amount in stages.items()}
 
 
 def redecided(escalation: Escalation, recorded: Sequence[Recorded]) -> Redecided | str:
     """How the first attempt would have gone with these settings, or why that cannot be known."""
     first = recorded[0]
-    if first.report.route not in ("shallow", "escalated") or _said(first).get("cause") == "no research tool":
+    if first.report.route not in ("shallow", "escalated") or _record(first).get("cause") == "no research tool":
         return Redecided(0, first.report, first.usage)
     if (answer := _shallow_answer(first)) is None:
         return _NO_ANSWER
-    decided, assessed = escalation.decide_without_model(answer), None
-    if decided is None:
-        assessed = next(
-            (one for one in recorded if _said(one).get("policy") == "assessed" and _shallow_answer(one) == answer), None
+    verdict, basis = escalation.decide_without_model(answer), None
+    if verdict is None:
+        basis = next(
+            (r for r in recorded if _record(r).get("policy") == "assessed" and _shallow_answer(r) == answer), None
         )
-        if assessed is None:
+        if basis is None:
             return _UNASSESSED
-        taken, cause = _said(assessed)["taken"], str(_said(assessed)["cause"])
-        decided = Assessment(bool(taken), cause) if cause.startswith("assessed:") else escalation.if_unparsed(answer)
-    routes = DEEP if decided.escalate else ("shallow",)
-    fitting = [place for place, one in enumerate(recorded) if one.report.route in routes]
-    place = min(fitting, key=lambda place: _shallow_answer(recorded[place]) != answer, default=None)
-    usage = _of_stages(first, "shallow") | (_of_stages(assessed, "escalation") if assessed else {})
-    route = "escalated" if decided.escalate else "shallow"
+        taken, cause = _record(basis)["taken"], str(_record(basis)["cause"])
+        verdict = Assessment(bool(taken), cause) if cause.startswith("assessed:") else escalation.if_unparsed(answer)
+    routes = DEEP if verdict.escalate else ("shallow",)
+    candidates = [branch for branch, r in enumerate(recorded) if r.report.route in routes]
+    branch = min(candidates, key=lambda branch: _shallow_answer(recorded[branch]) != answer, default=None)
+    usage = _stage_usage(first, "shallow") | (_stage_usage(basis, "escalation") if basis else {})
+    route = "escalated" if verdict.escalate else "shallow"
     report = Report(text="", raw_text="", route=route)
-    if place is not None:
-        report = recorded[place].report
-        usage |= _of_stages(recorded[place], "deep", "other") if decided.escalate else {}
-    said: dict[str, JsonValue] = {"escalation": escalation.recorded(decided, answer), "stages": usage_by_stage(usage)}
-    changed = {"route": route, "extras": {**report.extras, **said}}
-    return Redecided(place, report.model_copy(update=changed), usage)
+    if branch is not None:
+        report = recorded[branch].report
+        usage |= _stage_usage(recorded[branch], "deep", "other") if verdict.escalate else {}
+    extras: dict[str, JsonValue] = {"escalation": escalation.recorded(verdict, answer), "stages": usage_by_stage(usage)}
+    update = {"route": route, "extras": {**report.extras, **extras}}
+    return Redecided(branch, report.model_copy(update=update), usage)
 
 
-def _said(attempt: Recorded) -> Mapping[str, JsonValue]:
+def _record(attempt: Recorded) -> Mapping[str, JsonValue]:
     """What the report records about the escalation; empty if there was nothing to decide."""
-    said = attempt.report.extras.get("escalation")
-    return said if isinstance(said, Mapping) else {}
+    record = attempt.report.extras.get("escalation")
+    return record if isinstance(record, Mapping) else {}
 
 
 def _shallow_answer(attempt: Recorded) -> str | None:
     """The answer that was decided on: the report itself, else that in its extras, in older runs the last reply."""
     if attempt.report.route == "shallow":
         return attempt.report.raw_text
-    if (answer := _said(attempt).get("answer")) is not None:
+    if (answer := _record(attempt).get("answer")) is not None:
         return str(answer)
     replies = [event["reply"] for event in attempt.events() if event.get("role") == "aiq.shallow_researcher"]
     answers = [reply["content"] for reply in replies if isinstance(reply, Mapping) and not reply.get("tool_calls")]
     return str(answers[-1] or "") if answers else None
 
 
-def _of_stages(attempt: Recorded, *stages: str) -> dict[str, Usage]:
-    return {role: used for role, used in attempt.usage.items() if STAGES.get(role, "other") in stages}
+def _stage_usage(attempt: Recorded, *stages: str) -> dict[str, Usage]:
+    return {role: amount for role, amount in attempt.usage.items() if STAGES.get(role, "other") in stages}

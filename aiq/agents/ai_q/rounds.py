@@ -44,7 +44,7 @@ PLAN_FILE = "/shared/plan.json"
 MAX_SECTIONS = 8
 """The limit that the planner's prompt states."""
 
-_BEFORE = "sources_before"
+_SOURCES_BEFORE = "sources_before"
 """Metadata key of a reply that dispatches researchers: how many sources the registry held at that time."""
 
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
@@ -62,42 +62,42 @@ class Rounds(Middleware):
     settings: DeepSettings
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        replies, dispatched = replies_in(request.messages), dispatches(request.messages)
-        cause = self._why_last(len(dispatched))
+        replies, rounds = replies_in(request.messages), dispatches(request.messages)
+        cause = self._why_last(len(rounds))
         if cause:
-            if not dispatched or replies[-1] is dispatched[-1]:
+            if not rounds or replies[-1] is rounds[-1]:
                 current().events.emit(Decision(name="synthesis_anchor", value=True, cause=cause))
             request = without_tools(request, [TASK] if cause == "max_loops" else tool_names(request), SYNTHESIS_ANCHOR)
         response = await handler(request)
         reply = replies_in(response.result)[-1]
-        starts = bool(researcher_calls(reply))
-        if 0 < len(dispatched) <= self.settings.max_loops and (starts or not reply.tool_calls):
-            self._report(len(dispatched), dispatched[-1], [*replies, reply])
-        if starts:
-            reply.response_metadata[_BEFORE] = len(current().sources.all())
+        is_dispatch = bool(researcher_calls(reply))
+        if 0 < len(rounds) <= self.settings.max_loops and (is_dispatch or not reply.tool_calls):
+            self._report(len(rounds), rounds[-1], [*replies, reply])
+        if is_dispatch:
+            reply.response_metadata[_SOURCES_BEFORE] = len(current().sources.all())
         return response
 
     def _report(self, number: int, dispatch: AIMessage, replies: Sequence[AIMessage]) -> None:
         """Emit the event of the round that ends with the last of the replies."""
-        executed = researcher_calls(dispatch)[: self.settings.max_researcher_calls]
-        new = current().sources.all()[dispatch.response_metadata[_BEFORE] :]
+        calls = researcher_calls(dispatch)[: self.settings.max_researcher_calls]
+        new_sources = current().sources.all()[dispatch.response_metadata[_SOURCES_BEFORE] :]
         current().events.emit(
             Round(
                 number=number,
-                queries=tuple(query for call in executed for query in queries_in(call["args"]["description"])),
-                new_sources=tuple(source.address for source in new),
+                queries=tuple(query for call in calls for query in queries_in(call["args"]["description"])),
+                new_sources=tuple(source.address for source in new_sources),
                 gaps=gaps_in(replies[replies.index(dispatch) + 1 :]),
             )
         )
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         call, messages = request.tool_call, messages_of(request.state)
-        loops, most = self.settings.max_loops, self.settings.max_researcher_calls
+        max_loops, max_calls = self.settings.max_loops, self.settings.max_researcher_calls
         ids = [dispatch["id"] for dispatch in researcher_calls(replies_in(messages)[-1])]
-        if call["id"] in ids and len(dispatches(messages)) > loops:
-            return over_budget(call, f"the {loops} research rounds are over; write the report")
-        if call["id"] in ids[most:]:
-            return over_budget(call, f"at most {most} researchers work in one round; this one was not dispatched")
+        if call["id"] in ids and len(dispatches(messages)) > max_loops:
+            return over_budget(call, f"the {max_loops} research rounds are over; write the report")
+        if call["id"] in ids[max_calls:]:
+            return over_budget(call, f"at most {max_calls} researchers work in one round; this one was not dispatched")
         return await handler(request)
 
     def _why_last(self, rounds: int) -> str | None:
@@ -126,33 +126,33 @@ def is_task(call: Any, agent: str) -> bool:
 
 def queries_in(task: str) -> list[str]:
     """The list below a `Queries:` line; without one, the task's first line."""
-    return _listed_below(task, "queries") or task.strip().splitlines()[:1]
+    return _items_below(task, "queries") or task.strip().splitlines()[:1]
 
 
 def gaps_in(replies: Sequence[AIMessage]) -> tuple[str, ...]:
     """The items below `Gaps:` lines in replies and in the thoughts they record; `none` is not a gap."""
-    found: list[str] = []
+    gaps: list[str] = []
     for reply in replies:
         if reply.tool_calls:  # otherwise it is the report, whose own `Gaps:` do not count
             for text in (*(str(call["args"].get("thought", "")) for call in reply.tool_calls), str(reply.text)):
-                found += _listed_below(text, "gaps")
-    return tuple(filter(text_or_none, dict.fromkeys(found)))
+                gaps += _items_below(text, "gaps")
+    return tuple(filter(text_or_none, dict.fromkeys(gaps)))
 
 
-def _listed_below(text: str, heading: str) -> list[str]:
+def _items_below(text: str, heading: str) -> list[str]:
     """Items of the list below the first `heading:` line; other text on that line is an item too."""
     lines = iter(text.splitlines())
     for line in lines:
-        if found := re.match(rf"\W*{heading}\W*:[\s*_]*(.*)$", line, re.IGNORECASE):
-            below = takewhile(bool, map(_ITEM.match, lines))
-            return list(filter(None, [found[1].strip(), *(item[1] for item in below if item)]))
+        if match := re.match(rf"\W*{heading}\W*:[\s*_]*(.*)$", line, re.IGNORECASE):
+            items = takewhile(bool, map(_ITEM.match, lines))
+            return list(filter(None, [match[1].strip(), *(item[1] for item in items if item)]))
     return []
 
 
 def file_data(text: str) -> dict[str, str]:
     """A file of the virtual file system as deepagents stores it, dated by the run's clock."""
-    moment = current().now.isoformat()
-    return {"content": text, "encoding": "utf-8", "created_at": moment, "modified_at": moment}
+    timestamp = current().now.isoformat()
+    return {"content": text, "encoding": "utf-8", "created_at": timestamp, "modified_at": timestamp}
 
 
 class _Part(LenientRecord):
@@ -191,7 +191,7 @@ def repair_plan(plan: ResearchPlan, least: int, most: int) -> tuple[ResearchPlan
     not have; if there are fewer than `least`, one is added for each section that no query serves.
     """
     titles = [section.title for section in plan.sections]
-    known = {title.strip().casefold(): title for title in titles}
+    titles_by_key = {title.strip().casefold(): title for title in titles}
     distinct = {text: query for query in reversed(plan.queries) if (text := query.query.strip().casefold())}
     queries = sorted(distinct.values(), key=plan.queries.index)[:most]
     repairs: list[str] = []
@@ -199,11 +199,11 @@ def repair_plan(plan: ResearchPlan, least: int, most: int) -> tuple[ResearchPlan
         repairs.append(f"{repeated} blank or repeated queries dropped")
     if surplus := len(distinct) - len(queries):
         repairs.append(f"{surplus} queries beyond {most} dropped")
-    for place, query in enumerate(queries):
-        sections = [known[name] for given in query.sections if (name := given.strip().casefold()) in known]
+    for i, query in enumerate(queries):
+        sections = [titles_by_key[key] for name in query.sections if (key := name.strip().casefold()) in titles_by_key]
         if sections != query.sections:
             repairs.append(f"sections of {query.query!r} put right")
-            queries[place] = query.model_copy(update={"sections": sections})
+            queries[i] = query.model_copy(update={"sections": sections})
     faults: list[str] = []
     for title in titles[:-1] or titles:  # the last of several sections concludes and needs no query
         if any(title in query.sections for query in queries):
@@ -241,20 +241,20 @@ class PlanReview(Middleware):
         if not isinstance(result, Command):
             return result
         update: dict[str, Any] = dict(result.update or {})
-        *before, answer = update["messages"]
+        *earlier, answer = update["messages"]
         files = update.get("files", {})
-        answered = read_object(str(answer.text), ResearchPlan)
-        found = answered or read_plan(files)
-        if found is None:
-            _note([], [], ["no plan with sections and queries could be read"], "unreadable")
+        inline_plan = read_object(str(answer.text), ResearchPlan)
+        draft = inline_plan or read_plan(files)
+        if draft is None:
+            _emit_plan([], [], ["no plan with sections and queries could be read"], "unreadable")
             return result
-        plan, repairs, faults = repair_plan(found, self.settings.min_queries, self.settings.max_queries)
-        _note(plan.queries, repairs, faults, "repaired" if repairs else "as planned")
+        plan, repairs, faults = repair_plan(draft, self.settings.min_queries, self.settings.max_queries)
+        _emit_plan(plan.queries, repairs, faults, "repaired" if repairs else "as planned")
         text = json.dumps(plan.model_dump(), ensure_ascii=False, indent=2)
-        if repairs or answered is None:
+        if repairs or inline_plan is None:
             answer = answer.model_copy(update={"content": text})
-        shared = {**files, PLAN_FILE: file_data(text)}
-        return Command(update={**update, "messages": [*before, answer], "files": shared})
+        new_files = {**files, PLAN_FILE: file_data(text)}
+        return Command(update={**update, "messages": [*earlier, answer], "files": new_files})
 
 
 def read_plan(files: Mapping[str, Any]) -> ResearchPlan | None:
@@ -262,10 +262,10 @@ def read_plan(files: Mapping[str, Any]) -> ResearchPlan | None:
     return read_object(files.get(PLAN_FILE, {}).get("content", ""), ResearchPlan)
 
 
-def _note(queries: Sequence[PlannedQuery], repairs: Sequence[str], faults: Sequence[str], cause: str) -> None:
+def _emit_plan(queries: Sequence[PlannedQuery], repairs: Sequence[str], faults: Sequence[str], cause: str) -> None:
     """Emit the plan as a decision, and repairs and faults as a recovery."""
     emit = current().events.emit
     if repairs or faults:
         emit(Recovery(what="plan", detail="; ".join([*repairs, *(f"not repaired: {fault}" for fault in faults)])))
-    mapped = {query.query: list(query.sections) for query in queries}
-    emit(Decision(name="plan", value=len(queries), cause=cause, detail={"queries": mapped}))
+    sections = {query.query: list(query.sections) for query in queries}
+    emit(Decision(name="plan", value=len(queries), cause=cause, detail={"queries": sections}))

@@ -71,10 +71,10 @@ class EscalationSettings(Settings):
     @field_validator("phrases")
     @classmethod
     def _as_compared(cls, phrases: tuple[str, ...]) -> tuple[str, ...]:
-        found = tuple(normalise(phrase) for phrase in phrases)
-        if "" in found:
+        normalised = tuple(normalise(phrase) for phrase in phrases)
+        if "" in normalised:
             raise ValueError("a blank phrase matches every answer; remove it, or set policy=always")
-        return found
+        return normalised
 
 
 _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\uff07", "''''")

@@ -61,45 +61,45 @@ class ShallowResearcher:
         return tools_for(state.data_sources, self._settings.tools)
 
     async def _run_tools(self, state: ShallowResearchAgentState, config: RunnableConfig) -> dict[str, Any]:
-        most = self._settings.max_tool_iterations
-        made = state.tool_iterations + len(replies_in(state.messages)[-1].tool_calls)
-        found = await tool_node(self._tools(state), most).ainvoke(state, config)
-        return {**found, "tool_iterations": min(made, most)}
+        limit = self._settings.max_tool_iterations
+        calls = state.tool_iterations + len(replies_in(state.messages)[-1].tool_calls)
+        update = await tool_node(self._tools(state), limit).ainvoke(state, config)
+        return {**update, "tool_iterations": min(calls, limit)}
 
     async def _turn(self, state: ShallowResearchAgentState) -> dict[str, Any]:
         """One model call: with tools while the budget lasts, else with the anchor and without tools."""
         tools = self._tools(state)
-        shown, made = compacted(state.messages, self._settings.compaction), state.tool_iterations
+        history, calls = compacted(state.messages, self._settings.compaction), state.tool_iterations
         turn = 1 + len(replies_in(since_question(state.messages)))
         if self._settings.verbose:
-            size = sum(len(message.text) for message in shown)
-            detail: dict[str, Any] = {"turn": turn, "tool_calls": made, "characters": size}
+            size = sum(len(message.text) for message in history)
+            detail: dict[str, Any] = {"turn": turn, "tool_calls": calls, "characters": size}
             current().events.emit(StageChanged(stage="shallow_research_turn", detail=detail))
-        messages: list[AnyMessage] = [SystemMessage(self._system(state, tools)), *shown]
-        if cause := self._why_last(turn, made):
-            used: dict[str, Any] = {"tool_calls": made}
-            current().events.emit(Decision(name="synthesis_anchor", value=True, cause=cause, detail=used))
+        messages: list[AnyMessage] = [SystemMessage(self._system(state, tools)), *history]
+        if cause := self._why_last(turn, calls):
+            counts: dict[str, Any] = {"tool_calls": calls}
+            current().events.emit(Decision(name="synthesis_anchor", value=True, cause=cause, detail=counts))
             return {"messages": [await reply_to([*messages, HumanMessage(SYNTHESIS_ANCHOR)], ROLE, ())]}
         parallel = self._settings.parallel_tool_calls
         return {"messages": [await reply_to(messages, ROLE, tools, parallel_tool_calls=parallel)]}
 
-    def _why_last(self, turn: int, made: int) -> str | None:
+    def _why_last(self, turn: int, calls: int) -> str | None:
         """The setting or limit that makes this turn the last one, or None."""
         if spent := current().spent():
             return spent
-        if made >= self._settings.max_tool_iterations:
+        if calls >= self._settings.max_tool_iterations:
             return "max_tool_iterations"
         if turn >= self._settings.max_llm_turns:
             return "max_llm_turns"
         return "recursion_limit" if steps_left() < STEPS_TO_SPARE else None
 
     def _system(self, state: ShallowResearchAgentState, tools: Sequence[Tool]) -> str:
-        listed = listing(tools) if state.tools_info is None else state.tools_info
-        web = {t.name for t in tools if t.data_source == "web" and "query" in parameter_schemas(t.parameters)}
+        tools_info = listing(tools) if state.tools_info is None else state.tools_info
+        web_names = {t.name for t in tools if t.data_source == "web" and "query" in parameter_schemas(t.parameters)}
         return self._prompts.render(
             "shallow_researcher.j2",
-            tools=listed,
-            web_search=any(tool["name"] in web for tool in listed),
+            tools=tools_info,
+            web_search=any(tool["name"] in web_names for tool in tools_info),
             user_info=state.user_info,
             current_datetime=current().now.isoformat(),
             available_documents=state.available_documents,

@@ -64,8 +64,8 @@ def read_decision(reply: str) -> Reading:
     if not words <= _KNOWN:
         return "remark"
     kinds = {"yes": words & YES, "no": words & NO, "open": words & (SKIP - YES | OPEN)}
-    found: list[Reading] = [kind for kind in ("yes", "no", "open") if kinds[kind]]
-    return found[0] if len(found) == 1 and "?" not in _plain(reply) else "open"
+    decisions: list[Reading] = [kind for kind in ("yes", "no", "open") if kinds[kind]]
+    return decisions[0] if len(decisions) == 1 and "?" not in _plain(reply) else "open"
 
 
 def is_skip(reply: str) -> bool:

@@ -34,7 +34,7 @@ class EndpointAgent:
 
     def __init__(self, settings: EndpointSettings) -> None:
         self.models = {ROLE: settings.model}
-        self._place: Any = {
+        self._client_options: Any = {
             "base_url": settings.base_url,
             "api_key": read_key(settings.api_key_env, "agent.api_key_env") or NO_KEY,
             "timeout": Timeout(settings.timeout_seconds, connect=CONNECT_SECONDS, pool=None),
@@ -43,7 +43,7 @@ class EndpointAgent:
     async def research(self, question: Question, session: Session) -> Report:
         """The endpoint's answer. Raises AgentError if it is no report."""
         messages: Any = [{"role": turn.speaker, "content": turn.text} for turn in question.history]
-        client = session.openai(ROLE).with_options(**self._place)
+        client = session.openai(ROLE).with_options(**self._client_options)
         answer = await client.chat.completions.create(
             model=self.models[ROLE], messages=[*messages, {"role": "user", "content": question.text}]
         )

@@ -57,12 +57,12 @@ class ReportText:
     @cached_property
     def sentences(self) -> list[Place]:
         """The sentences of all paragraphs, each with its citation marks."""
-        found: list[Place] = []
+        places: list[Place] = []
         for start, end in self.report.paragraphs:
             ends = [match.span() for match in _SENTENCE_END.finditer(self.report.text, start, end)]
             edges = [(start, start), *ends, (end, end)]
-            found += [(first, last) for (_, first), (last, _) in pairwise(edges) if self[first, last].strip()]
-        return found
+            places += [(first, last) for (_, first), (last, _) in pairwise(edges) if self[first, last].strip()]
+        return places
 
     @cached_property
     def sections(self) -> list[Place]:
@@ -72,8 +72,8 @@ class ReportText:
         return [
             (start, end)
             for start, end in pairwise([*starts, len(report.text)])
-            if any(start <= at < end for at, _ in report.paragraphs)
-            and not any(found.start < end and start < found.end for found in report.lists)
+            if any(start <= first < end for first, _ in report.paragraphs)
+            and not any(block.start < end and start < block.end for block in report.lists)
         ]
 
     @cached_property
@@ -87,17 +87,17 @@ class ReportText:
         """Names in the report, in the order of the text: capitalised phrases, and titles of references."""
         body = "\n".join(map(self.__getitem__, self.report.paragraphs))
         phrases = [_OPENERS.sub("", match.group()) for match in _PHRASE.finditer(body)]
-        titles = [found[1].strip() for entry in self.report.entries if (found := _TITLE.match(entry.text))]
-        used = [title for title in titles if title and title in body]
-        return list(dict.fromkeys([*(phrase for phrase in phrases if " " in phrase), *used]))
+        titles = [title_match[1].strip() for entry in self.report.entries if (title_match := _TITLE.match(entry.text))]
+        mentioned = [title for title in titles if title and title in body]
+        return list(dict.fromkeys([*(phrase for phrase in phrases if " " in phrase), *mentioned]))
 
     def names_in(self, place: Place) -> list[str]:
         return [name for name in self.names if name in self[place]]
 
     def drawn(self, share: float, random: Random, parts: Callable[[Place], Sequence[T]]) -> list[Drawn[T]]:
         """A share of the sentences that have such parts, each with a random number independent of the share."""
-        found = ((place, parts(place)) for place in self.sentences)
-        return chosen([(place, random.randrange(1 << 30), inside) for place, inside in found if inside], share, random)
+        pairs = ((place, parts(place)) for place in self.sentences)
+        return chosen([(place, random.randrange(1 << 30), items) for place, items in pairs if items], share, random)
 
 
 Perturbation = Callable[[ReportText, float, Random], Iterator[Edit]]
@@ -114,8 +114,8 @@ def chosen(items: Sequence[T], share: float, random: Random) -> list[T]:
     """A random share of the items, in their order; at least one unless there are none or the share is 0."""
     order = list(range(len(items)))
     random.shuffle(order)
-    taken = set(order[: ceil(share * len(items) - 1e-9)])
-    return [item for at, item in enumerate(items) if at in taken]
+    positions = set(order[: ceil(share * len(items) - 1e-9)])
+    return [item for i, item in enumerate(items) if i in positions]
 
 
 # Content.
@@ -130,11 +130,11 @@ def dropped(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
 def swapped(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """In a share of the sentences with names, replace one name by another one from the report."""
     for place, draw, names in text.drawn(share, random, text.names_in):
-        said = text[place]
-        name = max(names, key=lambda one: (said.rfind(one), len(one)))
-        at = place[0] + said.rfind(name)
-        if others := [one for one in text.names if one not in said and name not in one]:
-            yield at, at + len(name), others[draw % len(others)]
+        sentence = text[place]
+        name = max(names, key=lambda candidate: (sentence.rfind(candidate), len(candidate)))
+        start = place[0] + sentence.rfind(name)
+        if others := [candidate for candidate in text.names if candidate not in sentence and name not in candidate]:
+            yield start, start + len(name), others[draw % len(others)]
 
 
 def exchanged(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
@@ -142,28 +142,28 @@ def exchanged(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
 
     def ends(place: Place) -> list[tuple[int, str, str]]:
         """Position, name and replacement of the first and the last name; empty if they are the same or overlap."""
-        said, names = text[place], text.names_in(place)
+        sentence, names = text[place], text.names_in(place)
         if len(names) < 2:
             return []
-        one = min(names, key=lambda name: (said.find(name), -len(name), name))
-        other = max(names, key=lambda name: (said.rfind(name), name))
-        first, last = said.find(one), said.rfind(other)
-        return [(first, one, other), (last, other, one)] if first + len(one) <= last and one != other else []
+        first = min(names, key=lambda name: (sentence.find(name), -len(name), name))
+        last = max(names, key=lambda name: (sentence.rfind(name), name))
+        low, high = sentence.find(first), sentence.rfind(last)
+        return [(low, first, last), (high, last, first)] if low + len(first) <= high and first != last else []
 
     for place, _, names in text.drawn(share, random, ends):
-        yield from ((place[0] + at, place[0] + at + len(old), new) for at, old, new in names)
+        yield from ((place[0] + start, place[0] + start + len(old), new) for start, old, new in names)
 
 
 def renumbered(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """In a share of the sentences with numbers, change every number: years by 3 to 17, others by half or more."""
     marks = [(mark.start, mark.end) for mark in text.report.marks]
     for place, draw, _ in text.drawn(share, random, lambda place: _NUMBER.findall(_MARKS.sub("", text[place]))):
-        for found in _NUMBER.finditer(text.report.text, *place):
-            if not any(first <= found.start() < last for first, last in marks):
-                yield *found.span(), _changed(found.group(), draw)
+        for match in _NUMBER.finditer(text.report.text, *place):
+            if not any(first <= match.start() < last for first, last in marks):
+                yield *match.span(), _change_number(match.group(), draw)
 
 
-def _changed(number: str, draw: int) -> str:
+def _change_number(number: str, draw: int) -> str:
     value = int(number.replace(",", ""))
     if value in _YEARS and "," not in number:
         return str(value + (3 + draw % 15) * (1 if draw & 16 else -1))
@@ -173,11 +173,11 @@ def _changed(number: str, draw: int) -> str:
 
 def garbled(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """Replace a share of the sentences by fluent nonsense; names and citation marks stay."""
-    known, forms, stop = text.names, _wordings("nonsense", text.language), "。" if text.language == "zh" else "."
+    all_names, forms, stop = text.names, _wordings("nonsense", text.language), "。" if text.language == "zh" else "."
     for place, draw, _ in text.drawn(share, random, lambda place: [place]):
-        named = [*text.names_in(place), known[draw % len(known)] if known else "X"]
-        other = known[(draw + 1) % len(known)] if known else "Y"
-        new = forms[draw % len(forms)].format(a=named[0], b=other)
+        candidates = [*text.names_in(place), all_names[draw % len(all_names)] if all_names else "X"]
+        other = all_names[(draw + 1) % len(all_names)] if all_names else "Y"
+        new = forms[draw % len(forms)].format(a=candidates[0], b=other)
         yield *place, new + "".join(_MARKS.findall(text[place])) + stop
 
 
@@ -190,9 +190,9 @@ def fabricated(text: ReportText, share: float, random: Random) -> Iterator[Edit]
     places = [(use.url_start, use.url_end) for use in uses] + text.links
     urls = list(dict.fromkeys(map(text.__getitem__, places)))
     names = {url: f"{random.choice(_INVENTED)}-{random.randrange(10_000, 100_000)}" for url in urls}
-    taken = set(chosen(urls, share, random))
+    picked = set(chosen(urls, share, random))
     for place in places:
-        if (url := text[place]) in taken:
+        if (url := text[place]) in picked:
             yield *place, urljoin(url if "://" in url else f"https://{url}", f"/{names[url]}")
 
 
@@ -202,11 +202,11 @@ def shuffled(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     numbers = [str(number) for number in dict.fromkeys(entry.number for entry in report.entries)]
     targets = list(dict.fromkeys(map(text.__getitem__, sorted(text.links))))
     marks = [mark for mark in report.marks if mark.url is None]
-    marked = [found.span() for mark in marks for found in _DIGITS.finditer(report.text, mark.start, mark.end)]
-    known = [(place, numbers) for place in marked] + [(place, targets) for place in text.links]
-    drawn = [(place, others, random.randrange(1 << 30)) for place, others in sorted(known)]
-    for place, others, draw in chosen(drawn, share, random):
-        if wrong := [other for other in others if other != text[place]]:
+    mark_places = [match.span() for mark in marks for match in _DIGITS.finditer(report.text, mark.start, mark.end)]
+    choices = [(place, numbers) for place in mark_places] + [(place, targets) for place in text.links]
+    drawn = [(place, options, random.randrange(1 << 30)) for place, options in sorted(choices)]
+    for place, options, draw in chosen(drawn, share, random):
+        if wrong := [option for option in options if option != text[place]]:
             yield *place, wrong[draw % len(wrong)]
 
 
@@ -216,31 +216,31 @@ def shuffled(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
 def padded(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """Insert paragraphs without content between the others; together they have `share` of the length of all."""
     paragraphs = text.report.paragraphs
-    wanted = share * sum(end - start for start, end in paragraphs)
+    target = share * sum(end - start for start, end in paragraphs)
     filler, space = list(_wordings("filler", text.language)), "" if text.language == "zh" else " "
-    added: list[str] = []
-    while sum(map(len, added)) < wanted:
+    padding: list[str] = []
+    while sum(map(len, padding)) < target:
         random.shuffle(filler)
-        added.append(space.join(filler[:3]))
+        padding.append(space.join(filler[:3]))
     ends = [end for _, end in paragraphs] or [len(text.report.text)]
-    together: dict[int, str] = {}
-    for at, words in zip(sorted(random.randrange(len(ends)) for _ in added), added, strict=True):
-        together[ends[at]] = together.get(ends[at], "") + f"\n\n{words}"
-    yield from ((end, end, words) for end, words in together.items())
+    insertions: dict[int, str] = {}
+    for i, words in zip(sorted(random.randrange(len(ends)) for _ in padding), padding, strict=True):
+        insertions[ends[i]] = insertions.get(ends[i], "") + f"\n\n{words}"
+    yield from ((end, end, words) for end, words in insertions.items())
 
 
 def noted(text: ReportText, share: float, random: Random, kind: str) -> Iterator[Edit]:
     """Add one to three notes at the body's end: `instructions` to the judge; `remarks`, a control, ask for nothing."""
     notes = _wordings(kind, text.language)
-    given = notes[: max(1, round(min(1.0, share) * len(notes)))]
+    selected = notes[: max(1, round(min(1.0, share) * len(notes)))]
     end = text.report.paragraphs[-1][1] if text.report.paragraphs else len(text.report.text)
-    yield end, end, "".join(f"\n\n{note}" for note in given)
+    yield end, end, "".join(f"\n\n{note}" for note in selected)
 
 
 def reordered(text: ReportText, share: float, random: Random) -> Iterator[Edit]:
     """A control: reorder the paragraphs in a share of the sections. The content does not change."""
-    inside = [[at for at in text.report.paragraphs if start <= at[0] < end] for start, end in text.sections]
-    for places in chosen([places for places in inside if len(places) > 1], share, random):
+    groups = [[span for span in text.report.paragraphs if start <= span[0] < end] for start, end in text.sections]
+    for places in chosen([places for places in groups if len(places) > 1], share, random):
         for place, other in pairwise([*places, places[0]]):
             yield *place, text[other]
 
@@ -262,5 +262,5 @@ PERTURBATIONS: Final[Mapping[str, Perturbation]] = {
 
 @cache
 def _wordings(kind: str, language: str) -> tuple[str, ...]:
-    every = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return tuple(every[kind][language])
+    wordings = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return tuple(wordings[kind][language])

@@ -55,20 +55,20 @@ class PerturbedReports(Reports):
         base, name, severity = ["", "", *sample.rsplit(".", 2)][-3:]
         if not base or name not in ("none", INDEPENDENT, *PERTURBATIONS) or not severity.isdecimal():
             raise AgentError(f"sample {sample} names no perturbation; use dataset=drb_perturbed with this agent")
-        reports = self._others(int(severity)) if name == INDEPENDENT else self
-        given = text = reports.article(base, question)
+        reports = self._other_reports(int(severity)) if name == INDEPENDENT else self
+        original = text = reports.article(base, question)
         if name in PERTURBATIONS:
-            text = perturbed(name, given, int(severity) / 100, Random(derive(self._seed, base, name)))
-            if text == given:
+            text = perturbed(name, original, int(severity) / 100, Random(derive(self._seed, base, name)))
+            if text == original:
                 raise AgentError(f"sample {sample}: the report has nothing that the perturbation {name} could change")
         audit = None
         if self._sources:
-            await _retrieve(given, session)
+            await _retrieve(original, session)
             audit = verify(text, session.sources.known(), session.citations).audit
         session.events.emit(ReportWritten(text=text, raw_text=text, route=ROUTE))
         return Report(text=text, raw_text=text, route=ROUTE, audit=audit)
 
-    def _others(self, number: int) -> Reports:
+    def _other_reports(self, number: int) -> Reports:
         if not 1 <= number <= len(self._independent):
             raise AgentError(
                 f"agent.independent names {len(self._independent)} files, so there is no number {number}; "

@@ -55,11 +55,11 @@ class PythonAgent:
 
     async def research(self, question: Question, session: Session) -> Report:
         """What the function returns. Raises AgentError if that is neither text nor a Report, or is blank."""
-        asked = question if self._takes_question else question.text
+        argument = question if self._takes_question else question.text
         if self._is_async:
-            answer = await self._function(asked, **({"session": session} if self._takes_session else {}))
+            answer = await self._function(argument, **({"session": session} if self._takes_session else {}))
         else:
-            answer = await asyncio.to_thread(self._function, asked)
+            answer = await asyncio.to_thread(self._function, argument)
         if isinstance(answer, Report):
             return answer
         if not isinstance(answer, str):

@@ -64,15 +64,15 @@ def summary(text: str, most: int, about: str = "") -> str:
     """
     if len(text) <= most:
         return text
-    pieces, wanted = list(_pieces(text)), frozenset(tokens(about))
-    worth = [inf if piece.is_source else len(wanted & frozenset(tokens(piece.text))) for piece in pieces]
-    left, kept = most - len(MARK), []
-    for number in sorted(range(len(pieces)), key=worth.__getitem__, reverse=True):
+    pieces, query_terms = list(_pieces(text)), frozenset(tokens(about))
+    scores = [inf if piece.is_source else len(query_terms & frozenset(tokens(piece.text))) for piece in pieces]
+    room, chosen = most - len(MARK), []
+    for number in sorted(range(len(pieces)), key=scores.__getitem__, reverse=True):
         cost = len(pieces[number].text) + 1
-        if cost <= left:
-            kept.append(number)
-            left -= cost
-    lines = groupby([pieces[number] for number in sorted(kept)], key=lambda piece: piece.line)
+        if cost <= room:
+            chosen.append(number)
+            room -= cost
+    lines = groupby([pieces[number] for number in sorted(chosen)], key=lambda piece: piece.line)
     return "\n".join([*(" ".join(piece.text for piece in line) for _, line in lines), MARK])[:most]
 
 
@@ -94,8 +94,8 @@ def compacted(messages: Sequence[AnyMessage], settings: CompactionSettings) -> l
     """The messages as the model is to see them; summaries favour what the call and the question asked for."""
     if not settings.enabled:
         return list(messages)
-    most, enough = settings.extract_chars, settings.max_chars
-    return shortened(messages, "compaction", settings.keep_last, most, enough, _asked(messages))
+    extract_chars, max_chars = settings.extract_chars, settings.max_chars
+    return shortened(messages, "compaction", settings.keep_last, extract_chars, max_chars, _queries(messages))
 
 
 def shortened(
@@ -112,35 +112,35 @@ def shortened(
     Oldest first, until all together are down to `enough` characters. `asked`: what to look for, by call id.
     Results of the tools in `whole` stay as they are.
     """
-    seen, shortened = list(messages), 0
-    kept = {call["id"] for reply in replies_in(seen) for call in reply.tool_calls if call["name"] in whole}
+    result, count = list(messages), 0
+    ids = {call["id"] for reply in replies_in(result) for call in reply.tool_calls if call["name"] in whole}
     results = {
         number: message
-        for number, message in enumerate(seen)
-        if isinstance(message, ToolMessage) and isinstance(message.content, str) and message.tool_call_id not in kept
+        for number, message in enumerate(result)
+        if isinstance(message, ToolMessage) and isinstance(message.content, str) and message.tool_call_id not in ids
     }
-    before = size = sum(len(message.text) for message in results.values())
+    total = size = sum(len(message.text) for message in results.values())
     for number, old in list(results.items())[: max(0, len(results) - keep_last)]:
         if size <= enough:
             break
         short = summary(str(old.text), most, asked.get(old.tool_call_id, ""))
         if short != old.text:
-            seen[number] = old.model_copy(update={"content": short})
+            result[number] = old.model_copy(update={"content": short})
             size -= len(old.text) - len(short)
-            shortened += 1
-    if shortened:
-        sizes = {"characters_before": before, "characters_after": size}
-        current().events.emit(Decision(name=name, value=shortened, cause="old tool results", detail=sizes))
-    return seen
+            count += 1
+    if count:
+        sizes = {"characters_before": total, "characters_after": size}
+        current().events.emit(Decision(name=name, value=count, cause="old tool results", detail=sizes))
+    return result
 
 
-def _asked(messages: Sequence[AnyMessage]) -> dict[str, str]:
+def _queries(messages: Sequence[AnyMessage]) -> dict[str, str]:
     """What each tool call asked for, in words: its arguments and the question before it, by call id."""
-    found, question = {}, ""
+    queries, question = {}, ""
     for message in messages:
         if isinstance(message, HumanMessage):
             question = str(message.text)
         for call in message.tool_calls if isinstance(message, AIMessage) else ():
             words = [value for value in call["args"].values() if isinstance(value, str)]
-            found[call["id"] or ""] = " ".join([*words, question])
-    return found
+            queries[call["id"] or ""] = " ".join([*words, question])
+    return queries

@@ -111,30 +111,30 @@ class Threads(Generic[StateT]):
         Its other fields replace those that the turn before left. To a known thread only the question is added, and not
         even that if it is asked again because its turn was cut short.
         """
-        given = dict(state)
+        inputs = dict(state)
         if thread_id is None:
             thread = uuid.uuid4().hex
             try:
-                return await self._drive(self.graph(None), given, _config(thread), session)
+                return await self._drive(self.graph(None), inputs, _config(thread), session)
             finally:
                 await self._memory.adelete_thread(thread)
         graph, config = self._thread(thread_id, session)
-        if known := (await graph.aget_state(config)).values.get("messages"):
-            _recall(known, session)
+        if stored := (await graph.aget_state(config)).values.get("messages"):
+            _recall(stored, session)
             question = state.messages[-1]
-            unanswered = isinstance(known[-1], HumanMessage) and known[-1].text == question.text
-            given["messages"] = [] if unanswered else [question]
-        return await self._drive(graph, given, config, session)
+            unanswered = isinstance(stored[-1], HumanMessage) and stored[-1].text == question.text
+            inputs["messages"] = [] if unanswered else [question]
+        return await self._drive(graph, inputs, config, session)
 
     async def keep(self, thread_id: str, answer: str, session: Session) -> None:
         """End a turn of a named thread: `answer`, as the user is shown it, replaces all that follows the question."""
         graph, config = self._thread(thread_id, session)
-        known = (await graph.aget_state(config)).values["messages"]
-        drafts = [RemoveMessage(str(message.id)) for message in since_question(known)]
-        held = {source.address for source in _sources_in(known)}
-        new = [source for source in session.sources.all() if source.address not in held]
-        kept = {_SOURCES: [source.model_dump(exclude={"text"}, exclude_defaults=True) for source in new]}
-        messages = [*drafts, AIMessage(answer, response_metadata=kept)]
+        stored = (await graph.aget_state(config)).values["messages"]
+        drafts = [RemoveMessage(str(message.id)) for message in since_question(stored)]
+        addresses = {source.address for source in _sources_in(stored)}
+        new_sources = [source for source in session.sources.all() if source.address not in addresses]
+        metadata = {_SOURCES: [source.model_dump(exclude={"text"}, exclude_defaults=True) for source in new_sources]}
+        messages = [*drafts, AIMessage(answer, response_metadata=metadata)]
         await graph.aupdate_state(config, {"messages": messages}, as_node=self._last)
 
     async def resume(self, thread_id: str, session: Session) -> StateT | None:
@@ -143,18 +143,18 @@ class Threads(Generic[StateT]):
         It continues at its stage: earlier answers and approvals remain valid.
         """
         graph, config = self._thread(thread_id, session)
-        found = await graph.aget_state(config)
-        if not found.next:
+        snapshot = await graph.aget_state(config)
+        if not snapshot.next:
             return None
-        _recall(found.values["messages"], session)
-        session.events.emit(Decision(name="resumed", value=found.next[0], cause=STOPPED))
+        _recall(snapshot.values["messages"], session)
+        session.events.emit(Decision(name="resumed", value=snapshot.next[0], cause=STOPPED))
         return await self._drive(graph, None, config, session)  # a node that still waits asks again
 
     async def find(self, thread_id: str, checkpointer: Any) -> Thread:
         """The thread of this name; one without turns if there is none."""
         state = await self.graph(checkpointer).aget_state(_config(thread_id))
-        said = [message for message in state.values.get("messages", ()) if message.type in SPEAKERS]
-        turns = tuple(Turn(speaker=SPEAKERS[message.type], text=message.text) for message in said)
+        messages = [message for message in state.values.get("messages", ()) if message.type in SPEAKERS]
+        turns = tuple(Turn(speaker=SPEAKERS[message.type], text=message.text) for message in messages)
         stage = next(iter(state.next), None)
         asks = state.interrupts[0].value["kind"] if state.interrupts else None
         return Thread(thread_id, turns, state.created_at or "", stage, asks)
@@ -162,26 +162,26 @@ class Threads(Generic[StateT]):
     async def all(self, checkpointer: Any) -> list[Thread]:
         """The threads that a checkpointer holds, the most recently changed first."""
         saver: Any = self.graph(checkpointer).checkpointer
-        asked = [item.config["configurable"] async for item in saver.alist(None, filter={"source": "input"})]
-        names = dict.fromkeys(item["thread_id"] for item in asked if not item["checkpoint_ns"])
-        found = [await self.find(name, checkpointer) for name in names]
-        return sorted(found, key=lambda thread: thread.changed, reverse=True)
+        inputs = [item.config["configurable"] async for item in saver.alist(None, filter={"source": "input"})]
+        names = dict.fromkeys(item["thread_id"] for item in inputs if not item["checkpoint_ns"])
+        threads = [await self.find(name, checkpointer) for name in names]
+        return sorted(threads, key=lambda thread: thread.changed, reverse=True)
 
     def graph(self, checkpointer: Any) -> CompiledStateGraph[StateT, Any, Any, Any]:
         """The compiled graph; None means a checkpointer in memory, since a graph that asks the user needs one."""
         saver = self._memory if checkpointer is None else checkpointer
         if saver not in self._compiled:
-            known = saver.with_allowlist(self._types)
-            self._compiled[saver] = self._builder.compile(checkpointer=known)
+            safe_saver = saver.with_allowlist(self._types)
+            self._compiled[saver] = self._builder.compile(checkpointer=safe_saver)
         return self._compiled[saver]
 
     def _thread(self, thread_id: str, session: Session) -> tuple[CompiledStateGraph[StateT, Any, Any, Any], Any]:
         """The graph with the run's checkpointer, and the thread's config there."""
         return self.graph(session.checkpointer), _config(session.thread(thread_id))
 
-    async def _drive(self, graph: Any, given: Any, config: Any, session: Session) -> StateT:
+    async def _drive(self, graph: Any, inputs: Any, config: Any, session: Session) -> StateT:
         """Run the graph to its end, whatever it asks the user on the way."""
-        await graph.ainvoke(given, config, interrupt_before=[self._last])
+        await graph.ainvoke(inputs, config, interrupt_before=[self._last])
         while (state := await graph.aget_state(config)).next:
             if state.interrupts:
                 await graph.ainvoke(await _reply(state.interrupts, session), config, interrupt_before=[self._last])
@@ -208,10 +208,10 @@ class ConversationMemory:
 
     async def research(self, question: Question, session: Session) -> Report:
         thread_id = str(question.thread_id)
-        asked = ConversationState(messages=[HumanMessage(question.text)])
-        said = (await self.threads.run(asked, thread_id, session)).messages
-        answered = [turn for turn in pairwise(said) if isinstance(turn[1], AIMessage)]
-        history = [Turn(speaker=SPEAKERS[one.type], text=one.text) for turn in answered for one in turn]
+        state = ConversationState(messages=[HumanMessage(question.text)])
+        messages = (await self.threads.run(state, thread_id, session)).messages
+        pairs = [pair for pair in pairwise(messages) if isinstance(pair[1], AIMessage)]
+        history = [Turn(speaker=SPEAKERS[message.type], text=message.text) for pair in pairs for message in pair]
         report = await self._research(question.model_copy(update={"history": tuple(history)}), session)
         await self.threads.keep(thread_id, report.text, session)
         return report
@@ -224,17 +224,17 @@ class ConversationMemory:
         return await self.research(self._blank.model_copy(update={"text": question}), session)
 
 
-async def _reply(waiting: Sequence[Any], session: Session) -> "Command[Any]":
+async def _reply(interrupts: Sequence[Any], session: Session) -> "Command[Any]":
     """The command that resumes the graph with the user's reply to what it asks."""
-    asked = waiting[0].value
-    ask = session.user.review if asked["kind"] == "plan" else session.user.answer
-    return Command(resume={waiting[0].id: await ask(str(asked["prompt"]))})
+    request = interrupts[0].value
+    ask = session.user.review if request["kind"] == "plan" else session.user.answer
+    return Command(resume={interrupts[0].id: await ask(str(request["prompt"]))})
 
 
 def _sources_in(messages: Sequence[AnyMessage]) -> list[Source]:
     """The sources stored with a thread's answers, in their order."""
-    kept = (message.response_metadata.get(_SOURCES, ()) for message in messages if isinstance(message, AIMessage))
-    return [Source.model_validate(source) for sources in kept for source in sources]
+    stored = (message.response_metadata.get(_SOURCES, ()) for message in messages if isinstance(message, AIMessage))
+    return [Source.model_validate(source) for sources in stored for source in sources]
 
 
 def _recall(messages: Sequence[AnyMessage], session: Session) -> None:

@@ -42,16 +42,16 @@ class LeakFilter:
         repeats = [not line or line in self._prompts for line in plain]
         leaked = set[int]()
         for in_prompts, group in groupby(range(len(lines)), repeats.__getitem__):
-            places = list(group)
-            stretch = [place for place in places if in_prompts and plain[place]]
-            while places[-1] + 1 < len(lines) and stretch and HEADING.match(lines[stretch[-1]]):
+            block = list(group)
+            stretch = [i for i in block if in_prompts and plain[i]]
+            while block[-1] + 1 < len(lines) and stretch and HEADING.match(lines[stretch[-1]]):
                 stretch.pop()
-            if any(len(plain[place]) >= LEAK_CHARACTERS for place in stretch):
+            if any(len(plain[i]) >= LEAK_CHARACTERS for i in stretch):
                 leaked.update(stretch)
         if not leaked:
             return text
         session.events.emit(Recovery(what="prompt_disclosed", detail=f"{len(leaked)} lines dropped"))
-        return "\n".join(line for place, line in enumerate(lines) if place not in leaked).strip()
+        return "\n".join(line for i, line in enumerate(lines) if i not in leaked).strip()
 
 
 def _plain(line: str) -> str:
@@ -69,8 +69,8 @@ def finish(
     text = without_thoughts(answer)
     if leaks is not None:
         text = leaks.cleaned(text, session)
-    if why := why_no_answer(text, session.replies):
-        raise AgentError(f"the {route} route gave no answer: {why}")
+    if reason := why_no_answer(text, session.replies):
+        raise AgentError(f"the {route} route gave no answer: {reason}")
     audit: Audit | None = None
     if researched and session.citations.verify:
         verified = verify(text, session.sources.known(), session.citations)

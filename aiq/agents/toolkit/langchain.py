@@ -60,15 +60,15 @@ class SessionTool(BaseTool):
 
     async def ainvoke(self, input: Any, config: Any = None, **_: Any) -> ToolMessage:  # noqa: A002  LangChain's name
         """Answer a ToolCall."""
-        shared: dict[str, Any] = {"name": self.name, "tool_call_id": input["id"]}
+        fields: dict[str, Any] = {"name": self.name, "tool_call_id": input["id"]}
         try:
             result = await current().call_tool(self.name, input["args"], input["id"])
         except ToolError as error:
-            return ToolMessage(f"Error: {error}", status="error", **shared)
-        return ToolMessage(result.content, **shared)
+            return ToolMessage(f"Error: {error}", status="error", **fields)
+        return ToolMessage(result.content, **fields)
 
 
-class _Shown(NamedTuple):
+class _ToolView(NamedTuple):
     """What models and LangChain see of a tool: a cache key, since all derived from it is the same for a whole run."""
 
     name: str
@@ -76,21 +76,21 @@ class _Shown(NamedTuple):
     parameters: type[BaseModel]
 
 
-def _shown(tools: Sequence[Tool]) -> tuple[_Shown, ...]:
-    return tuple(_Shown(tool.name, tool.description, tool.parameters) for tool in tools)
+def _views(tools: Sequence[Tool]) -> tuple[_ToolView, ...]:
+    return tuple(_ToolView(tool.name, tool.description, tool.parameters) for tool in tools)
 
 
 def as_langchain(tool: Tool) -> SessionTool:
-    return _as_langchain(*_shown([tool]))
+    return _as_langchain(*_views([tool]))
 
 
 @lru_cache(_MOST_TOOLS)
-def _as_langchain(tool: _Shown) -> SessionTool:
+def _as_langchain(tool: _ToolView) -> SessionTool:
     return SessionTool(name=tool.name, description=tool.description, args_schema=tool.parameters.model_json_schema())
 
 
 @lru_cache(_MOST_TOOLS)
-def _definition(tool: _Shown) -> dict[str, Any]:
+def _definition(tool: _ToolView) -> dict[str, Any]:
     """The tool in the format of chat completions."""
     return convert_to_openai_tool(_as_langchain(tool))
 
@@ -98,11 +98,11 @@ def _definition(tool: _Shown) -> dict[str, Any]:
 async def reply_to(messages: Sequence[AnyMessage], role: str, tools: Sequence[Tool], **options: Any) -> AIMessage:
     """The next message of the role's model, which is offered these tools; see `ask_with_repair`."""
     model = current().models.chat(role)
-    offered = model.bind_tools([*map(_definition, _shown(tools))], **options) if tools else model
-    seen = [*map(fill_blank, messages)]
+    bound_model = model.bind_tools([*map(_definition, _views(tools))], **options) if tools else model
+    visible = [*map(fill_blank, messages)]
 
-    async def ask(*added: AnyMessage) -> AIMessage:
-        return normalise_reply(await offered.ainvoke([*seen, *added]))
+    async def ask(*extra: AnyMessage) -> AIMessage:
+        return normalise_reply(await bound_model.ainvoke([*visible, *extra]))
 
     return await ask_with_repair(ask, bool(tools))
 
@@ -115,16 +115,16 @@ async def ask_with_repair(ask: Callable[..., Awaitable[AIMessage]], offers_tools
     """
     reply = await ask()
     if reply.tool_calls and not offers_tools and is_announcement(str(reply.text)):
-        called = ", ".join(call["name"] for call in reply.tool_calls)
-        current().events.emit(Recovery(what="tool_call_without_tools", detail=called))
+        names = ", ".join(call["name"] for call in reply.tool_calls)
+        current().events.emit(Recovery(what="tool_call_without_tools", detail=names))
         reply = await ask(HumanMessage(NO_TOOLS))
     elif not reply.tool_calls and is_tool_call(str(reply.text)):
         current().events.emit(Recovery(what="tool_call_as_text", detail=str(reply.text)[:200]))
         reply = await ask(reply, HumanMessage(CALL_REPAIR))
     if offers_tools or not reply.tool_calls:
         return reply
-    said = {"content": ""} if is_announcement(str(reply.text)) else {}
-    return reply.model_copy(update={**said, "tool_calls": []})
+    content = {"content": ""} if is_announcement(str(reply.text)) else {}
+    return reply.model_copy(update={**content, "tool_calls": []})
 
 
 def fill_blank(message: AnyMessage) -> AnyMessage:
@@ -137,15 +137,15 @@ def fill_blank(message: AnyMessage) -> AnyMessage:
 
 def tool_node(tools: Sequence[Tool], most: int) -> ToolNode:
     """A node for hand-built graphs that answers the calls of the last reply, those beyond `most` with a refusal."""
-    return _tool_node(_shown(tools), most)
+    return _tool_node(_views(tools), most)
 
 
 @lru_cache(_MOST_TOOLS)
-def _tool_node(tools: tuple[_Shown, ...], most: int) -> ToolNode:
+def _tool_node(tools: tuple[_ToolView, ...], limit: int) -> ToolNode:
     async def within_budget(request: ToolCallRequest, execute: Execute) -> ToolAnswer:
-        if calls_before(request) < most:
+        if calls_before(request) < limit:
             return await call_in_session(request, execute)
-        return over_budget(request.tool_call, f"at most {most} tool calls are allowed; this one was not made")
+        return over_budget(request.tool_call, f"at most {limit} tool calls are allowed; this one was not made")
 
     return ToolNode([*map(_as_langchain, tools)], awrap_tool_call=within_budget)
 
@@ -156,18 +156,18 @@ async def call_in_session(request: ToolCallRequest, execute: Execute) -> ToolAns
     A session tool logs itself under the call's id. Any other, such as those for files, is logged here and is the
     parent of what runs inside it; a dispatch is logged by the events of its subagent.
     """
-    call, own = request.tool_call, isinstance(request.tool, SessionTool)
-    if own and is_repeat(request):
+    call, is_session_tool = request.tool_call, isinstance(request.tool, SessionTool)
+    if is_session_tool and is_repeat(request):
         return refuse_call(call, ToolErrorKind.REPEATED, REPEATED)
-    logs = not own and call["name"] != TASK
+    logs = not is_session_tool and call["name"] != TASK
     if logs:
-        _called(call)
-    with nested_call(*position(request), None if own else call["id"]):
+        _log_call(call)
+    with nested_call(*position(request), None if is_session_tool else call["id"]):
         result = await execute(request)
     if logs:
         answer = answer_of(result)
         kind = ToolErrorKind.UNKNOWN_TOOL if request.tool is None else ToolErrorKind.FAILED
-        _returned(call, str(answer.text), kind if answer.status == "error" else None)
+        _log_result(call, str(answer.text), kind if answer.status == "error" else None)
     return result
 
 
@@ -180,11 +180,11 @@ def is_repeat(request: ToolCallRequest) -> bool:
     if current().tools.get(call["name"]).data_source is None:
         return False
     failed = {m.tool_call_id for m in messages if isinstance(m, ToolMessage) and m.status == "error"}
-    before = (made for made in _earlier(request, messages) if made["id"] not in failed)
-    return any(_plain(made) == _plain(call) for made in before)
+    earlier = (old for old in _earlier_calls(request, messages) if old["id"] not in failed)
+    return any(_normalised(old) == _normalised(call) for old in earlier)
 
 
-def _plain(call: ToolCall) -> tuple[str, dict[str, Any]]:
+def _normalised(call: ToolCall) -> tuple[str, dict[str, Any]]:
     words = {name: value for name, value in call["args"].items() if isinstance(value, str) and "://" not in value}
     return call["name"], call["args"] | {name: " ".join(value.casefold().split()) for name, value in words.items()}
 
@@ -196,18 +196,18 @@ def over_budget(call: ToolCall, reason: str) -> ToolMessage:
 def refuse_call(call: ToolCall, kind: ToolErrorKind, reason: str) -> ToolMessage:
     """The answer to a call that is not executed, logged like one that was."""
     text = f"Error: {reason}"
-    _called(call)
-    _returned(call, text, kind)
+    _log_call(call)
+    _log_result(call, text, kind)
     return ToolMessage(text, name=call["name"], tool_call_id=call["id"] or "", status="error")
 
 
-def _called(call: ToolCall) -> None:
+def _log_call(call: ToolCall) -> None:
     current().events.emit(ToolCalled(call_id=call["id"] or "", tool=call["name"], arguments=call["args"]))
 
 
-def _returned(call: ToolCall, text: str, error: ToolErrorKind | None) -> None:
-    what = {"call_id": call["id"] or "", "tool": call["name"], "content": text}
-    current().events.emit(ToolReturned(**what, success=error is None, error=error))
+def _log_result(call: ToolCall, text: str, error: ToolErrorKind | None) -> None:
+    fields = {"call_id": call["id"] or "", "tool": call["name"], "content": text}
+    current().events.emit(ToolReturned(**fields, success=error is None, error=error))
 
 
 def answer_of(result: ToolAnswer) -> ToolMessage:
@@ -224,11 +224,11 @@ def position(request: ToolCallRequest) -> tuple[int, int]:
 
 def calls_before(request: ToolCallRequest, tools: Collection[str] | None = None) -> int:
     """How many calls (of these tools) precede this one in the conversation, made or refused."""
-    earlier = _earlier(request, messages_of(request.state))
+    earlier = _earlier_calls(request, messages_of(request.state))
     return sum(tools is None or call["name"] in tools for call in earlier)
 
 
-def _earlier(request: ToolCallRequest, messages: Sequence[AnyMessage]) -> list[ToolCall]:
+def _earlier_calls(request: ToolCallRequest, messages: Sequence[AnyMessage]) -> list[ToolCall]:
     """The calls in these messages that precede this one, which is in the last reply."""
     *earlier, last = (reply.tool_calls for reply in replies_in(messages))
     return [*chain(*earlier), *last[: position(request)[1]]]
@@ -241,8 +241,8 @@ def messages_of(state: Any) -> list[AnyMessage]:
 
 def since_question(messages: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
     """The messages after the last question."""
-    asked = max((place for place, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
-    return messages[asked + 1 :]
+    last = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
+    return messages[last + 1 :]
 
 
 def steps_left() -> int:
@@ -261,17 +261,17 @@ def normalise_reply(reply: AIMessage) -> AIMessage:
     LangChain sets unparsable calls aside, and a graph would take the reply for a final answer. Without arguments the
     session refuses them with a message that the model can act on. Of two calls with one id only one would be counted.
     """
-    if isinstance(reply.content, str) and (said := without_thoughts(reply.content)) != reply.content:
-        reply = reply.model_copy(update={"content": said})
+    if isinstance(reply.content, str) and (content := without_thoughts(reply.content)) != reply.content:
+        reply = reply.model_copy(update={"content": content})
     calls = list(reply.tool_calls)
-    for broken in reply.invalid_tool_calls:
-        detail = f"{broken['name']}: arguments are no JSON object: {(broken['args'] or '')[:200]}"
+    for invalid in reply.invalid_tool_calls:
+        detail = f"{invalid['name']}: arguments are no JSON object: {(invalid['args'] or '')[:200]}"
         current().events.emit(Recovery(what="malformed_tool_arguments", detail=detail))
-        calls.append(tool_call(name=broken["name"] or "unknown", args={}, id=broken["id"]))
+        calls.append(tool_call(name=invalid["name"] or "unknown", args={}, id=invalid["id"]))
     ids = [call["id"] for call in calls]
-    for place, call in enumerate(calls):
-        if not call["id"] or call["id"] in ids[:place]:
-            calls[place] = {**call, "id": f"{call['id'] or 'call'}-{place}"}
+    for i, call in enumerate(calls):
+        if not call["id"] or call["id"] in ids[:i]:
+            calls[i] = {**call, "id": f"{call['id'] or 'call'}-{i}"}
     if calls == reply.tool_calls:
         return reply
     return reply.model_copy(update={"tool_calls": calls, "invalid_tool_calls": []})

@@ -36,16 +36,16 @@ _LEXICAL: Final = "lexical-1"
 """The embedding of `aiq.tools.embedding`; whoever changes its weights raises the number."""
 
 
-async def _unpacked(texts: Sequence[str]) -> list[list[float]]:
+async def _unpack(texts: Sequence[str]) -> list[list[float]]:
     packed = map(base64.b64decode, texts)
     return [list(struct.unpack(f"<{len(data) // 4}f", data)) for data in packed]
 
 
-def _packed(vector: Sequence[float]) -> str:
+def _pack(vector: Sequence[float]) -> str:
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
-INDEX: Final[Any] = {"embed": _unpacked, "dims": 0}
+INDEX: Final[Any] = {"embed": _unpack, "dims": 0}
 """Options for opening a store of memories: `embed` decodes a vector from its text. SQLite needs no dimensions."""
 
 
@@ -78,14 +78,14 @@ class Memory:
     async def remember(self, thread: str, query: str, answer: str, at: datetime) -> Interaction:
         """Store a turn of the conversation `thread`, after the earlier ones. Raises ModelError."""
         query, answer = utf8_safe(query), utf8_safe(answer)
-        vector = await self._embedded(query)
+        vector = await self._embed(query)
         store: BaseStore = await self._session.store()
-        number = 1 + max((int(one.id.partition("-")[0]) for one in await self._latest(thread, LATEST)), default=0)
+        number = 1 + max((int(turn.id.partition("-")[0]) for turn in await self._latest(thread, LATEST)), default=0)
         digest = hashlib.sha256(f"{query}\n{answer}".encode()).hexdigest()[:12]  # two at once get the same number
-        kept = Interaction(id=f"{number:06}-{digest}", query=query, answer=answer, at=at)
-        value = {"turn": kept.model_dump(mode="json"), "vector": _packed(vector)}
-        await store.aput(self._place(thread, vector), kept.id, value, index=["vector"])
-        return kept
+        interaction = Interaction(id=f"{number:06}-{digest}", query=query, answer=answer, at=at)
+        value = {"turn": interaction.model_dump(mode="json"), "vector": _pack(vector)}
+        await store.aput(self._namespace(thread, vector), interaction.id, value, index=["vector"])
+        return interaction
 
     async def recent(self, thread: str, n: int) -> list[Interaction]:
         """The last `n` turns, the latest last."""
@@ -96,19 +96,19 @@ class Memory:
 
         The most similar first; of equals the latest. Raises ModelError.
         """
-        vector = await self._embedded(utf8_safe(query))
+        vector = await self._embed(utf8_safe(query))
         store: BaseStore = await self._session.store()
-        found = await store.asearch(self._place(thread, vector), query=_packed(vector), limit=max(n, 0) + TIES)
-        scored = ((round(item.score, _DIGITS), _turn(item)) for item in found if item.score is not None)
-        near = sorted(((score, turn.id, turn) for score, turn in scored if score >= threshold), reverse=True)
-        return [turn.model_copy(update={"similarity": score}) for score, _, turn in near[: max(n, 0)]]
+        items = await store.asearch(self._namespace(thread, vector), query=_pack(vector), limit=max(n, 0) + TIES)
+        scored = ((round(item.score, _DIGITS), _turn(item)) for item in items if item.score is not None)
+        matches = sorted(((score, turn.id, turn) for score, turn in scored if score >= threshold), reverse=True)
+        return [turn.model_copy(update={"similarity": score}) for score, _, turn in matches[: max(n, 0)]]
 
-    async def _latest(self, thread: str, most: int) -> list[Interaction]:
+    async def _latest(self, thread: str, limit: int) -> list[Interaction]:
         store: BaseStore = await self._session.store()
-        found = await store.asearch(self._place(thread), limit=most)
-        return sorted(map(_turn, found), key=lambda one: one.id)
+        items = await store.asearch(self._namespace(thread), limit=limit)
+        return sorted(map(_turn, items), key=lambda turn: turn.id)
 
-    async def _embedded(self, query: str) -> list[float]:
+    async def _embed(self, query: str) -> list[float]:
         """The vector of a query; a session pays a model for it only once."""
         text = query[:EMBEDDED_CHARS]
         if text not in self._vectors:
@@ -118,12 +118,12 @@ class Memory:
                 (self._vectors[text],) = await self._session.models.embed(self._role, [text], model=self._model)
         return self._vectors[text]
 
-    def _place(self, thread: str, vector: Sequence[float] | None = None) -> tuple[str, ...]:
+    def _namespace(self, thread: str, vector: Sequence[float] | None = None) -> tuple[str, ...]:
         """The namespace of a conversation, or of its vectors that this one compares with: same embedding and length."""
         names = ["memory", self._session.thread(thread)]
         if vector is not None:
             names.append(f"{self._model or _LEXICAL}:{len(vector)}")
-        return tuple(quote(utf8_safe(one), safe="").replace(".", "%2E") for one in names)  # stores allow no full stops
+        return tuple(quote(utf8_safe(name), safe="").replace(".", "%2E") for name in names)  # stores allow no dots
 
 
 def _turn(item: Any) -> Interaction:

@@ -61,8 +61,8 @@ class CallRepair(Middleware):
     """Asks once more after a reply that is a call that nobody runs; otherwise an agent would end there, or never."""
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        async def ask(*added: AnyMessage) -> AIMessage:
-            response = await handler(request.override(messages=[*request.messages, *added]))
+        async def ask(*extra: AnyMessage) -> AIMessage:
+            response = await handler(request.override(messages=[*request.messages, *extra]))
             return replies_in(response.result)[-1]
 
         return ModelResponse(result=[await ask_with_repair(ask, bool(request.tools))])
@@ -73,7 +73,7 @@ class ToolNameSanitization(Middleware):
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         replies, valid = replies_in((await handler(request)).result), tool_names(request)
-        return ModelResponse(result=[_renamed(reply, valid) for reply in replies])
+        return ModelResponse(result=[_repair_names(reply, valid) for reply in replies])
 
 
 @dataclass(eq=False)
@@ -100,12 +100,12 @@ class ToolBudget(Middleware):
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         replies = replies_in(request.messages)
-        hidden: Collection[str] = ()
+        names: Collection[str] = ()
         if len(replies) >= 2 * self.most + 8:
-            hidden = tool_names(request)
+            names = tool_names(request)
         elif sum(call["name"] in self.budgeted for reply in replies for call in reply.tool_calls) >= self.most:
-            hidden = self.budgeted
-        return await handler(without_tools(request, hidden, BUDGET_ANCHOR) if hidden else request)
+            names = self.budgeted
+        return await handler(without_tools(request, names, BUDGET_ANCHOR) if names else request)
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
         if request.tool_call["name"] not in self.budgeted or calls_before(request, self.budgeted) < self.most:
@@ -124,9 +124,9 @@ class ToolResultPruning(Middleware):
     whole: Collection[str] = ()
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        most, last = self.settings.max_chars, self.settings.keep_last
-        seen = shortened(request.messages, "pruning", last, most, 0, {}, self.whole)
-        return await handler(request.override(messages=seen))
+        max_chars, keep_last = self.settings.max_chars, self.settings.keep_last
+        messages = shortened(request.messages, "pruning", keep_last, max_chars, 0, {}, self.whole)
+        return await handler(request.override(messages=messages))
 
 
 class SubagentStatus(Middleware):
@@ -136,7 +136,7 @@ class SubagentStatus(Middleware):
         call = request.tool_call
         if call["name"] != TASK:
             return await handler(request)
-        name, task = (str(call["args"].get(part, "")) for part in ("subagent_type", "description"))
+        name, task = (str(call["args"].get(key, "")) for key in ("subagent_type", "description"))
         result = await as_agent(name, task, handler(request), lambda result: str(answer_of(result).text))
         answer, (turn, index) = answer_of(result), position(request)
         update: dict[str, Any] = {} if isinstance(result, ToolMessage) else dict(result.update or {})
@@ -169,10 +169,10 @@ def without_tools(request: Request, names: Collection[str], anchor: str) -> Requ
     return request.override(tools=tools, messages=[*request.messages, HumanMessage(anchor)])
 
 
-def _renamed(reply: AIMessage, valid: Collection[str]) -> AIMessage:
+def _repair_names(reply: AIMessage, valid: Collection[str]) -> AIMessage:
     reply = normalise_reply(reply)
-    renamed = [{**call, "name": sanitized(call["name"], valid)} for call in reply.tool_calls]
-    for call, new in zip(reply.tool_calls, renamed, strict=True):
-        if call != new:
-            current().events.emit(Recovery(what="tool_name", detail=f"{call['name']} -> {new['name']}"))
-    return reply.model_copy(update={"tool_calls": renamed})
+    calls = [{**call, "name": sanitized(call["name"], valid)} for call in reply.tool_calls]
+    for call, repaired in zip(reply.tool_calls, calls, strict=True):
+        if call != repaired:
+            current().events.emit(Recovery(what="tool_name", detail=f"{call['name']} -> {repaired['name']}"))
+    return reply.model_copy(update={"tool_calls": calls})

@@ -26,7 +26,7 @@ class LenientRecord(Record):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, value: object) -> object:
-        return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else value
+        return {name: item for name, item in value.items() if item is not None} if isinstance(value, dict) else value
 
 
 _NOTHING = ("", "none", "null", "n/a", "无")
@@ -42,13 +42,13 @@ REPAIR_CHARACTERS = 4000
 """How much of an unreadable answer the repair call shows."""
 
 
-def _first_stated(fields: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _first_non_null(fields: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """An object of these fields; a repeated one takes its first value that is not null."""
     stated = [(name, value) for name, value in fields if value is not None]
     return dict(fields) | dict(reversed(stated))
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_first_stated)
+_DECODER = json.JSONDecoder(object_pairs_hook=_first_non_null)
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ class StructuredCall(Generic[ModelT]):
         system = render(f"{self.role.rpartition('.')[2]}.j2")
         request = render(f"{self.name}_request.j2", current_datetime=session.now.isoformat(), **variables)
         text = await self._complete(Message(role="system", content=system), Message(role="user", content=request))
-        found = read_object(text, self.answer)
-        if found is None:
+        answer = read_object(text, self.answer)
+        if answer is None:
             repair = render(self.repair or f"{self.name}_repair.j2", bad_reply=text[:REPAIR_CHARACTERS])
-            found = read_object(await self._complete(Message(role="user", content=repair)), self.answer)
-            done = "repaired" if found else "not repaired"
-            session.events.emit(Recovery(what=f"unparsable_{self.answer.__name__.lower()}", detail=done))
-        return found
+            answer = read_object(await self._complete(Message(role="user", content=repair)), self.answer)
+            outcome = "repaired" if answer else "not repaired"
+            session.events.emit(Recovery(what=f"unparsable_{self.answer.__name__.lower()}", detail=outcome))
+        return answer
 
     async def _complete(self, *messages: Message) -> str:
         complete = self.complete or current().models.complete
@@ -106,17 +106,17 @@ def _is_open(part: Any) -> bool:
         return any(map(_is_open, part))
     if not isinstance(part, dict):
         return False
-    own = part.get("type") == "object" and part.get("additionalProperties", True) is not False
-    return own or any(map(_is_open, part.values()))
+    is_open_itself = part.get("type") == "object" and part.get("additionalProperties", True) is not False
+    return is_open_itself or any(map(_is_open, part.values()))
 
 
 def read_object(text: str, model: type[ModelT]) -> ModelT | None:
     """The valid JSON object in a reply that states the most fields, of equals the first; None if there is none."""
-    found: list[ModelT] = []
+    matches: list[ModelT] = []
     for candidate in _objects(text):
         with suppress(ValidationError):  # the next object may be the right one
-            found.append(model.model_validate(candidate))
-    return max(found, key=lambda one: len(one.model_dump(exclude_unset=True, exclude_none=True)), default=None)
+            matches.append(model.model_validate(candidate))
+    return max(matches, key=lambda match: len(match.model_dump(exclude_unset=True, exclude_none=True)), default=None)
 
 
 def _objects(text: str) -> Iterator[Any]:

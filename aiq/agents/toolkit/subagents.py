@@ -25,8 +25,8 @@ async def gather_ordered(works: Sequence[Callable[[], Awaitable[T]]], at_once: i
     The first error cancels the rest.
     """
 
-    async def one(index: int) -> T:
+    async def run(index: int) -> T:
         with nested_call(turn, index, None):
             return await works[index]()
 
-    return await gather_bounded(range(len(works)), one, at_once)
+    return await gather_bounded(range(len(works)), run, at_once)

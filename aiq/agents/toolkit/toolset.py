@@ -14,14 +14,14 @@ from aiq.core.tools import Tool, Toolbox
 
 def sources_of(question: Question, configured: Sequence[str] | None) -> list[str] | None:
     """The data sources of a question: its own list, else the configured one; None means all."""
-    chosen = configured if question.data_sources is None else question.data_sources
-    return None if chosen is None else list(chosen)
+    sources = configured if question.data_sources is None else question.data_sources
+    return None if sources is None else list(sources)
 
 
 def documents_of(question: Question, data_sources: Sequence[str] | None) -> list[Document] | None:
     """The documents that prompts list: None if these data sources leave no tool to search them."""
-    barred = data_sources is not None and "documents" not in data_sources
-    return None if barred else list(question.documents) or None
+    is_barred = data_sources is not None and "documents" not in data_sources
+    return None if is_barred else list(question.documents) or None
 
 
 def research_tools(data_sources: Sequence[str] | None, names: Sequence[str] | None = None) -> tuple[Tool, ...]:
@@ -44,13 +44,13 @@ def check_tools(
     tools: Toolbox, setting: str, names: Sequence[str] | None = None, data_sources: Sequence[str] | None = None
 ) -> None:
     """Raise ConfigError for a tool or data source that the run does not have: it would silently allow nothing."""
-    every = tools.select(None)
-    sources = dict.fromkeys(tool.data_source for tool in every if tool.data_source)
-    given = [("tool", name, [tool.name for tool in every]) for name in names or ()]
-    given += [("data source", name, list(sources)) for name in data_sources or ()]
-    for kind, name, known in given:
-        if name not in known:
-            raise ConfigError(f"{setting}: this run has no {kind} '{name}'; there are: {', '.join(known) or 'none'}")
+    all_tools = tools.select(None)
+    sources = dict.fromkeys(tool.data_source for tool in all_tools if tool.data_source)
+    checks = [("tool", name, [tool.name for tool in all_tools]) for name in names or ()]
+    checks += [("data source", name, list(sources)) for name in data_sources or ()]
+    for kind, name, valid in checks:
+        if name not in valid:
+            raise ConfigError(f"{setting}: this run has no {kind} '{name}'; there are: {', '.join(valid) or 'none'}")
 
 
 @cache  # pydantic rebuilds a schema each time

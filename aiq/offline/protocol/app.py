@@ -65,7 +65,7 @@ def build_app(stack: Stack) -> ASGIApp:
     api = Starlette(routes=routes, exception_handlers=errors)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        answer: ASGIApp = api
+        handler: ASGIApp = api
         if scope["type"] == "http":
             scope = _origin_form(scope)
             request = Request(scope)
@@ -73,11 +73,11 @@ def build_app(stack: Stack) -> ASGIApp:
             for name in (host, host.rsplit(":", 1)[0]):
                 if name in stack.site.hosts or is_offline_website(name):
                     scheme = request.headers.get("x-aiq-scheme", "https")
-                    answer = stack.site.answer(str(request.url.replace(scheme=scheme, netloc=name)))
+                    handler = stack.site.answer(str(request.url.replace(scheme=scheme, netloc=name)))
                     break
             if scope["path"] != "/stats":
-                stack.paths[scope["path"] if answer is api else "page"] += 1
-        await answer(scope, receive, send)
+                stack.paths[scope["path"] if handler is api else "page"] += 1
+        await handler(scope, receive, send)
 
     return app
 
@@ -97,7 +97,7 @@ class Endpoints:
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
         self._search = SearchApi(stack.site.corpus)
-        self._searching = ThreadPoolExecutor(1, "search")  # one at a time: the loop has at most one rival for the GIL
+        self._executor = ThreadPoolExecutor(1, "search")  # one at a time: the loop has at most one rival for the GIL
 
     async def model(self, request: Request) -> Response:
         """The body goes to a worker unread: none of it is parsed in this process."""
@@ -118,8 +118,8 @@ class Endpoints:
 
     async def search(self, request: Request) -> Response:
         body = await self._body(request, SEARCH_BYTES)
-        answer = self._search.search if request.url.path == "/search" else self._search.extract
-        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._searching, answer, body))
+        handler = self._search.search if request.url.path == "/search" else self._search.extract
+        return JSONResponse(await asyncio.get_running_loop().run_in_executor(self._executor, handler, body))
 
     async def models(self, request: Request) -> Response:
         self._check_key(request)
@@ -153,8 +153,8 @@ class Endpoints:
 
 async def _error(request: Request, error: ApiError) -> Response:
     """An error in OpenAI's shape, or for search in Tavily's."""
-    searched = request.url.path in SEARCHES
-    return JSONResponse({"detail": {"error": error.message}} if searched else error.body, error.status)
+    is_search = request.url.path in SEARCHES
+    return JSONResponse({"detail": {"error": error.message}} if is_search else error.body, error.status)
 
 
 async def _no_route(request: Request, error: HTTPException) -> Response:

@@ -31,17 +31,17 @@ PIECE_CHARS = 24
 
 def read_chat(values: Mapping[str, Any], role: str, attempt: int, context_tokens: int = CONTEXT_TOKENS) -> ChatRequest:
     """Read the request from a body. Raises ApiError if it is malformed or too long for the context."""
-    asked = check(values, "chat")
-    _check_messages(asked["messages"])
-    if asked.get("stream_options") and not asked.get("stream"):
+    fields = check(values, "chat")
+    _check_messages(fields["messages"])
+    if fields.get("stream_options") and not fields.get("stream"):
         raise ApiError("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options")
     for name in ("parallel_tool_calls", "tool_choice"):
-        if name in asked and "tools" not in asked:
+        if name in fields and "tools" not in fields:
             raise _only_with_tools(name)
-    if "max_tokens" in asked and "max_completion_tokens" in asked:
+    if "max_tokens" in fields and "max_completion_tokens" in fields:
         message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
         raise ApiError(message, "max_tokens", "invalid_parameter_combination")
-    request = ChatRequest.model_validate({**asked, "role": role, "attempt": attempt})
+    request = ChatRequest.model_validate({**fields, "role": role, "attempt": attempt})
     return accepted(request, context_tokens, "messages", "tools[{}].function.parameters", "response_format")
 
 
@@ -52,17 +52,17 @@ def accepted(request: ChatRequest, context_tokens: int, messages: str, parameter
     and a prompt that is too long.
     """
     for number, tool in enumerate(request.tools):
-        what, place = f"function '{tool.function.name}'", parameters.format(number)
+        owner, path = f"function '{tool.function.name}'", parameters.format(number)
         code = "invalid_function_parameters"
-        check_schema(tool.function.parameters, what, place, code, strict=tool.function.strict is True)
-    asked = request.response_format or {}
-    if schema := asked.get("json_schema"):
-        what, strict = f"response_format '{schema['name']}'", schema.get("strict", False)
-        check_schema(schema.get("schema", {}), what, form, strict=strict)
+        check_schema(tool.function.parameters, owner, path, code, strict=tool.function.strict is True)
+    spec = request.response_format or {}
+    if schema := spec.get("json_schema"):
+        owner, strict = f"response_format '{schema['name']}'", schema.get("strict", False)
+        check_schema(schema.get("schema", {}), owner, form, strict=strict)
     _check_tool_choice(request)
-    if asked.get("type") == "json_object" and not any("json" in message.text.lower() for message in request.messages):
-        wanted = "must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
-        raise ApiError(f"'{messages}' {wanted}", messages)
+    if spec.get("type") == "json_object" and not any("json" in message.text.lower() for message in request.messages):
+        rule = "must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+        raise ApiError(f"'{messages}' {rule}", messages)
     count = prompt_tokens(request)
     if count > context_tokens:
         limit = f"This model's maximum context length is {context_tokens} tokens."
@@ -72,13 +72,13 @@ def accepted(request: ChatRequest, context_tokens: int, messages: str, parameter
 
 
 def _check_tool_choice(request: ChatRequest) -> None:
-    choice, demanded = request.tool_choice, request.forced_tool
+    choice, forced = request.tool_choice, request.forced_tool
     if choice not in (None, "none", "auto") and not request.tools:
         raise _only_with_tools("tool_choice")
     if isinstance(choice, str) and choice not in ("none", "auto", "required"):
         raise not_among("tool_choice", choice, ["none", "auto", "required"])
-    if demanded is not None and demanded not in request.tool_names:
-        raise ApiError(f"Tool choice '{demanded}' not found in 'tools' parameter.", "tool_choice")
+    if forced is not None and forced not in request.tool_names:
+        raise ApiError(f"Tool choice '{forced}' not found in 'tools' parameter.", "tool_choice")
 
 
 def _only_with_tools(param: str) -> ApiError:
@@ -87,28 +87,28 @@ def _only_with_tools(param: str) -> ApiError:
 
 def _check_messages(messages: Sequence[Mapping[str, Any]]) -> None:
     """Check that no message is empty and that each tool call, and nothing else, is answered right after its message."""
-    made, waiting = list[str](), list[str]()
+    call_ids, unanswered = list[str](), list[str]()
     for number, message in enumerate([*messages, {"content": ""}]):
-        place, calls, answered = f"messages[{number}]", message.get("tool_calls"), message.get("tool_call_id")
+        path, calls, answered_id = f"messages[{number}]", message.get("tool_calls"), message.get("tool_call_id")
         if not (calls or "content" in message or message.get("refusal")):
-            raise ApiError("Invalid value for 'content': expected a string, got null.", f"{place}.content")
+            raise ApiError("Invalid value for 'content': expected a string, got null.", f"{path}.content")
         if message.get("role") == "tool":
-            if answered not in made:
-                needs = "must be a response to a preceeding message with 'tool_calls'"
-                raise ApiError(f"Invalid parameter: messages with role 'tool' {needs}.", f"{place}.role")
-            waiting = [name for name in waiting if name != answered]
-        elif waiting:
-            needs = "must be followed by tool messages responding to each 'tool_call_id'"
-            lack = f"The following tool_call_ids did not have response messages: {', '.join(waiting)}"
-            raise ApiError(f"An assistant message with 'tool_calls' {needs}. {lack}", f"{place}.role")
+            if answered_id not in call_ids:
+                rule = "must be a response to a preceeding message with 'tool_calls'"
+                raise ApiError(f"Invalid parameter: messages with role 'tool' {rule}.", f"{path}.role")
+            unanswered = [call_id for call_id in unanswered if call_id != answered_id]
+        elif unanswered:
+            rule = "must be followed by tool messages responding to each 'tool_call_id'"
+            detail = f"The following tool_call_ids did not have response messages: {', '.join(unanswered)}"
+            raise ApiError(f"An assistant message with 'tool_calls' {rule}. {detail}", f"{path}.role")
         else:
-            made = waiting = [call["id"] for call in calls or ()]
+            call_ids = unanswered = [call["id"] for call in calls or ()]
 
 
 def digest_of(values: Mapping[str, Any], role: str) -> str:
     """SHA-256 of role and canonical body: equal for equal requests, whatever their key order and whether streamed."""
-    asked = {name: value for name, value in values.items() if name not in ("stream", "stream_options")}
-    canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    fields = {name: value for name, value in values.items() if name not in ("stream", "stream_options")}
+    canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(f"{role}\n{canonical}".encode()).hexdigest()
 
 
@@ -121,8 +121,8 @@ def prompt_tokens(request: ChatRequest) -> int:
     """Estimate how many tokens the messages and tools have."""
     count = tokens(*(tool.model_dump_json(exclude_none=True) for tool in request.tools))
     for message in request.messages:
-        made = (call.function.name + call.function.arguments for call in message.tool_calls)
-        count += TOKENS_PER_MESSAGE + tokens("".join([message.text, *made]))
+        calls = (call.function.name + call.function.arguments for call in message.tool_calls)
+        count += TOKENS_PER_MESSAGE + tokens("".join([message.text, *calls]))
     return count
 
 
@@ -131,11 +131,11 @@ def prompt_tokens(request: ChatRequest) -> int:
 
 def completion(request: ChatRequest, replies: Sequence[ChatReply], digest: str) -> dict[str, Any]:
     """The chat completion object, one choice per reply, each cut at `stop` and at the token limit; with usage."""
-    choices, spent, prompt = [], 0, prompt_tokens(request)
+    choices, reply_count, prompt_count = [], 0, prompt_tokens(request)
     for index, reply in enumerate(replies):
-        said, reason = finished(request, reply, choice_digest(digest, index))
-        spent += reply_tokens(said)
-        choices.append({"index": index, "message": _message(said), "logprobs": None, "finish_reason": reason})
+        answer, reason = finished(request, reply, choice_digest(digest, index))
+        reply_count += reply_tokens(answer)
+        choices.append({"index": index, "message": _message(answer), "logprobs": None, "finish_reason": reason})
     return {
         "id": f"chatcmpl-{digest[:24]}",
         "object": "chat.completion",
@@ -143,9 +143,9 @@ def completion(request: ChatRequest, replies: Sequence[ChatReply], digest: str) 
         "model": request.model,
         "choices": choices,
         "usage": {
-            "prompt_tokens": prompt,
-            "completion_tokens": spent,
-            "total_tokens": prompt + spent,
+            "prompt_tokens": prompt_count,
+            "completion_tokens": reply_count,
+            "total_tokens": prompt_count + reply_count,
             "prompt_tokens_details": {"cached_tokens": 0},
             "completion_tokens_details": {"reasoning_tokens": 0},
         },
@@ -163,38 +163,38 @@ def finished(request: ChatRequest, reply: ChatReply, digest: str) -> tuple[ChatR
 
     Calls without an id get one derived from the digest.
     """
-    text, calls = reply.text, reply.tool_calls if request.parallel_tool_calls else reply.tool_calls[:1]
+    text, raw = reply.text, reply.tool_calls if request.parallel_tool_calls else reply.tool_calls[:1]
     ends = [text.find(stop) for stop in request.stop if stop and stop in text]
     if ends:
-        text, calls = text[: min(ends)], ()
-    made = [ToolCall(id=c.id or f"call_{derive(digest, i):08x}", function=c.function) for i, c in enumerate(calls)]
-    whole = ChatReply(text=text, tool_calls=tuple(made), refusal=reply.refusal)
+        text, raw = text[: min(ends)], ()
+    calls = [ToolCall(id=c.id or f"call_{derive(digest, i):08x}", function=c.function) for i, c in enumerate(raw)]
+    whole = ChatReply(text=text, tool_calls=tuple(calls), refusal=reply.refusal)
     if request.token_limit is not None and reply_tokens(whole) > request.token_limit:
-        return _cut(whole, request.token_limit), "length"
-    return whole, "tool_calls" if made else "stop"
+        return _truncate(whole, request.token_limit), "length"
+    return whole, "tool_calls" if calls else "stop"
 
 
 def reply_tokens(reply: ChatReply) -> int:
     """Estimate how many tokens a reply has."""
-    called = (text for call in reply.tool_calls for text in (call.function.name, call.function.arguments))
-    return tokens(reply.text, reply.refusal or "", *called)
+    texts = (text for call in reply.tool_calls for text in (call.function.name, call.function.arguments))
+    return tokens(reply.text, reply.refusal or "", *texts)
 
 
-def _cut(reply: ChatReply, left: int) -> ChatReply:
-    """The first `left` tokens of a reply; the first call that does not fit is cut, and those after it are dropped."""
+def _truncate(reply: ChatReply, budget: int) -> ChatReply:
+    """The first `budget` tokens of a reply; the first call that does not fit is cut, and those after it are dropped."""
 
-    def beginning(text: str) -> str:
-        nonlocal left
-        kept = text.encode("utf-8", "replace")[: left * BYTES_PER_TOKEN].decode("utf-8", "ignore")
-        left -= tokens(kept)
-        return kept
+    def take(text: str) -> str:
+        nonlocal budget
+        part = text.encode("utf-8", "replace")[: budget * BYTES_PER_TOKEN].decode("utf-8", "ignore")
+        budget -= tokens(part)
+        return part
 
-    refusal = None if reply.refusal is None else beginning(reply.refusal)
-    text, calls = beginning(reply.text), []
+    refusal = None if reply.refusal is None else take(reply.refusal)
+    text, calls = take(reply.text), []
     for call in reply.tool_calls:
-        name = beginning(call.function.name)
-        if left > 0:
-            function = FunctionCall(name=name, arguments=beginning(call.function.arguments))
+        name = take(call.function.name)
+        if budget > 0:
+            function = FunctionCall(name=name, arguments=take(call.function.arguments))
             calls.append(ToolCall(id=call.id, function=function))
     return ChatReply(text=text, tool_calls=tuple(calls), refusal=refusal)
 
@@ -209,14 +209,14 @@ def _message(reply: ChatReply) -> dict[str, Any]:
 def stream_completion(answer: Mapping[str, Any], *, usage: bool) -> str:
     """The completion as server-sent events: role, content and tool-call deltas, finish reason, usage if requested."""
     head = {**answer, "object": "chat.completion.chunk"}
-    spent = {"usage": head.pop("usage")} if usage else {}
+    totals = {"usage": head.pop("usage")} if usage else {}
     events = []
     for choice in answer["choices"]:
         for delta, reason in _deltas(choice):
             part = {"index": choice["index"], "delta": delta, "logprobs": None, "finish_reason": reason}
-            events.append({**head, **dict.fromkeys(spent), "choices": [part]})
+            events.append({**head, **dict.fromkeys(totals), "choices": [part]})
     if usage:
-        events.append({**head, **spent, "choices": []})
+        events.append({**head, **totals, "choices": []})
     return "".join(f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events) + "data: [DONE]\n\n"
 
 

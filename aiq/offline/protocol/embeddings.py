@@ -24,9 +24,9 @@ def embeddings(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises ApiError if the request is malformed, or a text is empty or too long.
     """
-    asked = check(values, "embeddings")
-    given = asked["input"]
-    texts = [given] if isinstance(given, str) or all(type(part) is int for part in given) else given
+    fields = check(values, "embeddings")
+    value = fields["input"]
+    texts = [value] if isinstance(value, str) or all(type(part) is int for part in value) else value
     data, counts = [], []
     for index, text in enumerate(texts):
         if not text:
@@ -35,12 +35,12 @@ def embeddings(values: Mapping[str, Any]) -> dict[str, Any]:
             check(text, "string|array of integer", f"input[{index}]")
         counts.append(tokens(text) if isinstance(text, str) else len(text))
         words = text if isinstance(text, str) else " ".join(map(str, text))
-        vector: Any = embedding(words, asked.get("dimensions", DIMENSIONS))
-        if asked.get("encoding_format") == "base64":
+        vector: Any = embedding(words, fields.get("dimensions", DIMENSIONS))
+        if fields.get("encoding_format") == "base64":
             vector = base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
         data.append({"object": "embedding", "index": index, "embedding": vector})
     if max(counts) > INPUT_TOKENS:
         message = f"This model's maximum context length is {INPUT_TOKENS} tokens, however you requested {max(counts)}."
         raise ApiError(message, "input", "context_length_exceeded")
     usage = {"prompt_tokens": sum(counts), "total_tokens": sum(counts)}
-    return {"object": "list", "data": data, "model": asked["model"], "usage": usage}
+    return {"object": "list", "data": data, "model": fields["model"], "usage": usage}

@@ -21,23 +21,23 @@ _STREAMED = {"text": "output_text", "refusal": "refusal", "arguments": "function
 
 def read_responses(values: Mapping[str, Any], role: str, attempt: int, context_tokens: int) -> ChatRequest:
     """Read the request from a body. Raises ApiError if it is malformed, too long, or refers to a stored response."""
-    asked = check(values, "responses")
-    if name := asked.get("previous_response_id"):
+    fields = check(values, "responses")
+    if name := fields.get("previous_response_id"):
         message = (
             f"Previous response with id '{name}' not found: this server stores no responses; send the whole input."
         )
         raise ApiError(message, "previous_response_id", "previous_response_not_found")
-    form, choice, told = asked.get("text", {}).get("format"), asked.get("tool_choice"), asked.get("instructions")
-    given = asked["input"]
-    items = [{"type": "message", "role": "user", "content": given}] if isinstance(given, str) else given
+    form, choice, system = fields.get("text", {}).get("format"), fields.get("tool_choice"), fields.get("instructions")
+    value = fields["input"]
+    items = [{"type": "message", "role": "user", "content": value}] if isinstance(value, str) else value
     chat = {
-        "model": asked["model"],
-        "messages": [*([{"role": "developer", "content": told}] if told else ()), *_messages(items)],
-        "tools": [{"function": tool} for tool in asked.get("tools", ())],
+        "model": fields["model"],
+        "messages": [*([{"role": "developer", "content": system}] if system else ()), *_messages(items)],
+        "tools": [{"function": tool} for tool in fields.get("tools", ())],
         "tool_choice": {"type": "function", "function": choice} if isinstance(choice, dict) else choice,
-        "parallel_tool_calls": asked.get("parallel_tool_calls", True),
+        "parallel_tool_calls": fields.get("parallel_tool_calls", True),
         "response_format": form and {"type": form["type"], "json_schema": form if "schema" in form else None},
-        "max_tokens": asked.get("max_output_tokens"),
+        "max_tokens": fields.get("max_output_tokens"),
         "role": role,
         "attempt": attempt,
     }
@@ -63,8 +63,8 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def response(values: Mapping[str, Any], request: ChatRequest, reply: ChatReply, digest: str) -> dict[str, Any]:
     """The response object for a reply: a message, function calls, or both."""
-    whole = completion(request, [reply], digest)
-    [choice], usage = whole["choices"], whole["usage"]
+    chat = completion(request, [reply], digest)
+    [choice], usage = chat["choices"], chat["usage"]
     cut = choice["finish_reason"] == "length"
     status = "incomplete" if cut else "completed"
     return {
@@ -74,7 +74,7 @@ def response(values: Mapping[str, Any], request: ChatRequest, reply: ChatReply, 
         "tools": values.get("tools") or [],
         "id": f"resp_{digest[:48]}",
         "object": "response",
-        "created_at": whole["created"],
+        "created_at": chat["created"],
         "status": status,
         "background": False,
         "error": None,
@@ -106,33 +106,33 @@ def _output(message: Mapping[str, Any], digest: str) -> Iterator[dict[str, Any]]
 
 def stream_response(answer: Mapping[str, Any]) -> str:
     """The response as server-sent events with the public API's names and sequence numbers."""
-    written = []
+    chunks = []
     for number, (name, fields) in enumerate(_events(answer)):
         event = json.dumps({"type": f"response.{name}", "sequence_number": number, **fields}, ensure_ascii=False)
-        written.append(f"event: response.{name}\ndata: {event}\n\n")
-    return "".join(written)
+        chunks.append(f"event: response.{name}\ndata: {event}\n\n")
+    return "".join(chunks)
 
 
 def _events(answer: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The names and fields of the events. An item has one text: that of a message's part, or a call's arguments."""
-    begun = {**answer, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    initial = {**answer, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
     for name in ("created", "in_progress"):
-        yield name, {"response": begun}
+        yield name, {"response": initial}
     for index, item in enumerate(answer["output"]):
         parts = item.get("content", ())
         text = (*parts, item)[0]
         field = next(field for field in _STREAMED if field in text)
-        name, place = _STREAMED[field], {"output_index": index, "item_id": item["id"]}
+        name, position = _STREAMED[field], {"output_index": index, "item_id": item["id"]}
         empty: dict[str, Any] = {"content": []} if parts else {"arguments": ""}
         yield "output_item.added", {"output_index": index, "item": {**item, "status": "in_progress", **empty}}
-        place |= {"content_index": 0} if parts else {}
+        position |= {"content_index": 0} if parts else {}
         if parts:
-            yield "content_part.added", {**place, "part": {**text, field: ""}}
-        more: dict[str, Any] = {"logprobs": []} if field == "text" else {}
+            yield "content_part.added", {**position, "part": {**text, field: ""}}
+        extras: dict[str, Any] = {"logprobs": []} if field == "text" else {}
         for piece in pieces(text[field]):
-            yield f"{name}.delta", {**place, "delta": piece, **more}
-        yield f"{name}.done", {**place, field: text[field], **more}
+            yield f"{name}.delta", {**position, "delta": piece, **extras}
+        yield f"{name}.done", {**position, field: text[field], **extras}
         if parts:
-            yield "content_part.done", {**place, "part": text}
+            yield "content_part.done", {**position, "part": text}
         yield "output_item.done", {"output_index": index, "item": item}
     yield answer["status"], {"response": answer}

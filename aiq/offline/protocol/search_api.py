@@ -30,56 +30,56 @@ class SearchApi:
 
     def search(self, body: bytes) -> dict[str, Any]:
         """The response to a search. Scores are BM25 relative to the best page, which has 1. Raises ApiError."""
-        start, asked = time.perf_counter(), check(read_json(body), "search")
-        chars = ADVANCED_CHARS if asked.get("search_depth") == "advanced" else CONTENT_CHARS
+        start, fields = time.perf_counter(), check(read_json(body), "search")
+        chars = ADVANCED_CHARS if fields.get("search_depth") == "advanced" else CONTENT_CHARS
         hits = self._corpus.search(
-            asked["query"], asked.get("max_results", 5), max_chars=chars, among=self._filter(asked)
+            fields["query"], fields.get("max_results", 5), max_chars=chars, among=self._filter(fields)
         )
         results: list[dict[str, Any]] = []
         for hit in hits:
-            page = self._corpus.page(hit.url) if asked.get("include_raw_content") else None
+            page = self._corpus.page(hit.url) if fields.get("include_raw_content") else None
             result = {"url": hit.url, "title": hit.title, "content": hit.text, "raw_content": page and page.text}
-            dated = {"published_date": hit.published} if hit.published else {}
-            results.append({**result, "score": hit.relevance, **dated})
-        sentence = _SENTENCE.search(hits[0].text) if hits and asked.get("include_answer") else None
+            published = {"published_date": hit.published} if hit.published else {}
+            results.append({**result, "score": hit.relevance, **published})
+        sentence = _SENTENCE.search(hits[0].text) if hits and fields.get("include_answer") else None
         answer = sentence.group().strip() if sentence else None
-        found = {"query": asked["query"], "follow_up_questions": None, "answer": answer, "images": []}
-        return found | {"results": results} | _closing(body, start)
+        response = {"query": fields["query"], "follow_up_questions": None, "answer": answer, "images": []}
+        return response | {"results": results} | _trailing_fields(body, start)
 
     def extract(self, body: bytes) -> dict[str, Any]:
         """The response to an extraction: the whole text of each page, and the URLs that have none. Raises ApiError."""
-        start, asked = time.perf_counter(), check(read_json(body), "extract")
+        start, fields = time.perf_counter(), check(read_json(body), "extract")
         results: list[dict[str, Any]] = []
-        failed = []
-        for url in asked["urls"]:
+        failures = []
+        for url in fields["urls"]:
             page = self._corpus.page(url)
             if page is None:
-                failed.append({"url": url, "error": "404: there is no such page"})
+                failures.append({"url": url, "error": "404: there is no such page"})
                 continue
-            heading = f"# {page.title}\n\n" if asked.get("format") != "text" else ""
+            heading = f"# {page.title}\n\n" if fields.get("format") != "text" else ""
             results.append({"url": url, "title": page.title, "raw_content": heading + page.text, "images": []})
-        return {"results": results, "failed_results": failed} | _closing(body, start)
+        return {"results": results, "failed_results": failures} | _trailing_fields(body, start)
 
-    def _filter(self, asked: Mapping[str, Any]) -> Callable[[CorpusPage], bool]:
+    def _filter(self, fields: Mapping[str, Any]) -> Callable[[CorpusPage], bool]:
         """Which pages may be found: those of the wanted sites and, if dates are limited, dated within that period.
 
         `days`, which is for news only, and `time_range` count back from the newest page, as this web has no clock.
         """
-        within, without = asked.get("include_domains", []), asked.get("exclude_domains", [])
-        since, until = asked.get("start_date", ""), asked.get("end_date", "")
-        days = asked.get("days") if asked.get("topic") == "news" else None
-        days = _DAYS[asked["time_range"][0]] if "time_range" in asked else days
+        included, excluded = fields.get("include_domains", []), fields.get("exclude_domains", [])
+        since, until = fields.get("start_date", ""), fields.get("end_date", "")
+        days = fields.get("days") if fields.get("topic") == "news" else None
+        days = _DAYS[fields["time_range"][0]] if "time_range" in fields else days
         if days and self._newest:
             newest = date.fromisoformat(self._newest)
             since = max(since, str(newest - timedelta(min(days, newest.toordinal() - 1))))
 
-        def wanted(page: CorpusPage) -> bool:
+        def matches(page: CorpusPage) -> bool:
             day = _day(page)
             if (since or until) and not (day and since <= day <= (until or day)):
                 return False
-            return (not within or _is_within(page.url, within)) and not _is_within(page.url, without)
+            return (not included or _is_within(page.url, included)) and not _is_within(page.url, excluded)
 
-        return wanted
+        return matches
 
 
 def _day(page: CorpusPage) -> str:
@@ -90,10 +90,10 @@ def _day(page: CorpusPage) -> str:
         return ""
 
 
-def _closing(body: bytes, start: float) -> dict[str, Any]:
+def _trailing_fields(body: bytes, start: float) -> dict[str, Any]:
     """The last fields of every answer. Equal requests get equal ids."""
-    name = hashlib.sha256(body).hexdigest()[:32]
-    return {"response_time": round(time.perf_counter() - start, 3), "request_id": name}
+    request_id = hashlib.sha256(body).hexdigest()[:32]
+    return {"response_time": round(time.perf_counter() - start, 3), "request_id": request_id}
 
 
 def _is_within(url: str, domains: Sequence[str]) -> bool:

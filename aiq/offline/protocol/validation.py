@@ -48,8 +48,8 @@ class ApiError(ValueError):
 
 
 def not_among(path: str, value: object, allowed: list[str]) -> ApiError:
-    listed = re.sub(", ([^,]+)$", r", and \1", ", ".join(map(repr, allowed)))
-    return ApiError(f"Invalid value: '{value}'. Supported values are: {listed}.", path, "invalid_value")
+    choices = re.sub(", ([^,]+)$", r", and \1", ", ".join(map(repr, allowed)))
+    return ApiError(f"Invalid value: '{value}'. Supported values are: {choices}.", path, "invalid_value")
 
 
 def read_json(body: bytes) -> dict[str, Any]:
@@ -65,33 +65,33 @@ def read_json(body: bytes) -> dict[str, Any]:
 
 
 @cache
-def _form(told: str) -> dict[str, Any]:
+def _parse_form(spec: str) -> dict[str, Any]:
     """Parse a form from the file: `types` and, if given, `table`, `least`, `most`, `pattern`, `enum` ..."""
-    match = _FORM.fullmatch(told)
-    found: dict[str, Any] = {key: part for key, part in (match.groupdict() if match else {}).items() if part}
-    kind = found.get("type", "")
-    found |= {bound: int(found[bound]) for bound in ("least", "most") if bound in found}
-    found |= {key: found[key].replace("+", "").split() for key in ("enum", "elsewhere") if key in found}
+    match = _FORM.fullmatch(spec)
+    form: dict[str, Any] = {key: part for key, part in (match.groupdict() if match else {}).items() if part}
+    kind = form.get("type", "")
+    form |= {bound: int(form[bound]) for bound in ("least", "most") if bound in form}
+    form |= {key: form[key].replace("+", "").split() for key in ("enum", "elsewhere") if key in form}
     types = "object" if kind in _TABLES else _TYPES_OF.get(kind, kind)
-    return found | {"type": kind, "types": types.split("|")}
+    return form | {"type": kind, "types": types.split("|")}
 
 
 @cache
-def _table(name: str) -> tuple[dict[str, str], dict[str, list[str]]]:
+def _parse_table(name: str) -> tuple[dict[str, str], dict[str, list[str]]]:
     """Parse a table from the file: the form of each field, and the words of each mark, with required fields as "!"."""
     fields: dict[str, str] = {}
     marks: dict[str, list[str]] = {}
     for line in _TABLES[name].strip().splitlines():
-        head, _, told = line.partition(" ")
+        head, _, rest = line.partition(" ")
         if head == "*needs":
-            kind, _, told = told.partition(" ")
-            marks |= {"*open": [], f"*needs {kind}": told.split()}
+            kind, _, rest = rest.partition(" ")
+            marks |= {"*open": [], f"*needs {kind}": rest.split()}
         elif head == "*like":
-            fields, marks = dict(_table(told)[0]), dict(_table(told)[1])
+            fields, marks = dict(_parse_table(rest)[0]), dict(_parse_table(rest)[1])
         elif head[0] == "*":
-            marks[head] = marks.get(head, []) + told.split()
+            marks[head] = marks.get(head, []) + rest.split()
         else:
-            fields[head.rstrip("!")] = told
+            fields[head.rstrip("!")] = rest
             marks["!"] = marks.get("!", []) + [head[:-1]] * head.endswith("!")
     return fields, marks
 
@@ -101,23 +101,23 @@ def check(value: Any, told: str, path: str = "", strict: bool = False) -> Any:
 
     With `strict`, tables are schemas, which must be closed and have no optional properties.
     """
-    form = _form(told)
+    form = _parse_form(told)
     value = [value] if isinstance(value, str) and form["type"] == "listed" else value
     kind, kinds = _TYPES[type(value)], form["types"]
     if kind not in kinds and (kind, kinds) != ("integer", ["number"]):
-        *wanted, got = (_NOUNS.get(name, f"a {name}") for name in (*kinds, kind))
-        expected = f"{'one of ' if kinds[1:] else ''}{' or '.join(wanted)}"
+        *allowed, got = (_NOUNS.get(name, f"a {name}") for name in (*kinds, kind))
+        expected = f"{'one of ' if kinds[1:] else ''}{' or '.join(allowed)}"
         raise ApiError(f"Invalid type for '{path}': expected {expected}, but got {got} instead.", path, "invalid_type")
     if kind == "string":
         _check_string(value, form, path)
     if kind in ("array", "integer", "number") or kinds == ["string"]:
         _check_size(value, kind, form, path)
     if kind == "array" and "items" in form:
-        found = [check(item, form["items"], f"{path}[{i}]", strict) for i, item in enumerate(value)]
-        return found if form["type"] != "joined" else "\n".join(p.get("text", p.get("refusal", "")) for p in found)
+        items = [check(item, form["items"], f"{path}[{i}]", strict) for i, item in enumerate(value)]
+        return items if form["type"] != "joined" else "\n".join(p.get("text", p.get("refusal", "")) for p in items)
     if form["type"] == "values":
         return {name: check(item, form["items"], f"{path}.{name}", strict) for name, item in value.items()}
-    return _fields(value, form["type"], path and f"{path}.", strict) if form["type"] in _TABLES else value
+    return _check_fields(value, form["type"], path and f"{path}.", strict) if form["type"] in _TABLES else value
 
 
 def _check_string(value: str, form: Mapping[str, Any], path: str) -> None:
@@ -144,26 +144,26 @@ def _check_size(value: Any, kind: str, form: Mapping[str, Any], path: str) -> No
     raise ApiError(f"Invalid '{path}': {fault}", path, code)
 
 
-def _fields(value: Mapping[str, Any], name: str, at: str, strict: bool) -> dict[str, Any]:
+def _check_fields(value: Mapping[str, Any], name: str, base: str, strict: bool) -> dict[str, Any]:
     """The fields of an object that its table lists; null usually counts as left out, since clients use it that way."""
-    table, marks = _table(name)
-    found, unsupported = {}, marks.get("*unsupported", ())
-    passed = {*unsupported, *marks.get("*ignored", ())}
-    given = {name: part for name, part in value.items() if part is not None or "*nulls" in marks}
-    for name, part in {**dict(zip(("type",), marks.get("*default", ()), strict=False)), **given}.items():
+    table, marks = _parse_table(name)
+    fields, unsupported = {}, marks.get("*unsupported", ())
+    ignored = {*unsupported, *marks.get("*ignored", ())}
+    present = {name: part for name, part in value.items() if part is not None or "*nulls" in marks}
+    for name, part in {**dict(zip(("type",), marks.get("*default", ()), strict=False)), **present}.items():
         if part and name in unsupported:
             message = f"Unsupported parameter: '{name}' is not supported with this model."
             raise ApiError(message, name, "unsupported_parameter")
         if name in table:
-            found[name] = check(part, table[name], at + name, strict)
-        elif name not in passed and "*open" not in marks:
-            raise ApiError(f"Unknown parameter: '{at}{name}'.", at + name, "unknown_parameter")
-    for name in (*marks.get("!", ()), *marks.get(f"*needs {found.get('type')}", ())):
-        if name not in found:
-            raise ApiError(f"Missing required parameter: '{at}{name}'.", at + name, "missing_required_parameter")
+            fields[name] = check(part, table[name], base + name, strict)
+        elif name not in ignored and "*open" not in marks:
+            raise ApiError(f"Unknown parameter: '{base}{name}'.", base + name, "unknown_parameter")
+    for name in (*marks.get("!", ()), *marks.get(f"*needs {fields.get('type')}", ())):
+        if name not in fields:
+            raise ApiError(f"Missing required parameter: '{base}{name}'.", base + name, "missing_required_parameter")
     if strict:
-        _check_strict(value, at)
-    return found
+        _check_strict(value, base)
+    return fields
 
 
 def check_schema(schema: Mapping[str, Any], what: str, param: str, code: str | None = None, *, strict: bool) -> None:
@@ -182,7 +182,7 @@ def check_schema(schema: Mapping[str, Any], what: str, param: str, code: str | N
         raise ApiError(f"Invalid schema for {what}: {fault}", param, code)
 
 
-def _check_strict(schema: Mapping[str, Any], at: str) -> None:
+def _check_strict(schema: Mapping[str, Any], path: str) -> None:
     properties, fault = schema.get("properties") or {}, None
     if banned := [keyword for keyword in _NOT_STRICT if keyword in schema]:
         fault = f"'{banned[0]}' is not permitted."
@@ -191,7 +191,7 @@ def _check_strict(schema: Mapping[str, Any], at: str) -> None:
     elif (properties or schema.get("type") == "object") and schema.get("additionalProperties") is not False:
         fault = "'additionalProperties' is required to be supplied and to be false."
     elif optional := [name for name in properties if name not in (schema.get("required") or ())]:
-        wanted = "'required' is required to be supplied and to be an array including every key in properties."
-        fault = f"{wanted} Missing '{optional[0]}'."
+        rule = "'required' is required to be supplied and to be an array including every key in properties."
+        fault = f"{rule} Missing '{optional[0]}'."
     if fault:
-        raise ApiError(fault, at)
+        raise ApiError(fault, path)

@@ -83,23 +83,23 @@ class Work:
 
     def _model_answer(self, path: str, values: dict[str, Any], role: str, attempt: int) -> Answer:
         """The answer of either model endpoint, with the endpoint faults that strike it."""
-        read = read_responses if path == RESPONSES else read_chat
-        request = read(values, role, attempt, self.context_tokens)
+        parse = read_responses if path == RESPONSES else read_chat
+        request = parse(values, role, attempt, self.context_tokens)
         digest = digest_of(values, role)
-        struck = tuple(name for name in ENDPOINT if self.faults.hits(name, attempt, digest))
-        counted: dict[str, Any] = {"sent": (digest, attempt), "faults": struck}
-        for error in (_FAILURES[name] for name in struck if name in _FAILURES):
-            return json_answer(error.body, error.status, **counted)
+        faults = tuple(name for name in ENDPOINT if self.faults.hits(name, attempt, digest))
+        metadata: dict[str, Any] = {"sent": (digest, attempt), "faults": faults}
+        for error in (_FAILURES[name] for name in faults if name in _FAILURES):
+            return json_answer(error.body, error.status, **metadata)
         replies = [self._reply(request, index, choice_digest(digest, index)) for index in range(request.n)]
         if path == RESPONSES:
-            whole = response(values, request, replies[0], digest)
+            result = response(values, request, replies[0], digest)
         else:
-            whole = completion(request, replies, digest)
+            result = completion(request, replies, digest)
         if not values.get("stream"):
-            return json_answer(whole, **counted)
+            return json_answer(result, **metadata)
         usage = bool((values.get("stream_options") or {}).get("include_usage"))
-        events = stream_response(whole) if path == RESPONSES else stream_completion(whole, usage=usage)
-        return Answer(events.encode("utf-8", "replace"), streamed=True, **counted)
+        events = stream_response(result) if path == RESPONSES else stream_completion(result, usage=usage)
+        return Answer(events.encode("utf-8", "replace"), streamed=True, **metadata)
 
     def _reply(self, request: ChatRequest, index: int, digest: str) -> ChatReply:
         """The engine's reply. Only here does the protocol call the engine; each choice has its own seed."""
@@ -135,12 +135,12 @@ class Workers:
     async def answer(self, *request: Any) -> Answer:
         """Run `Work.answer` in a worker. If one dies, so do the others, and the requests they worked on get a 500."""
         try:
-            answer = self._pool.submit(self._work.answer, *request)
+            future = self._pool.submit(self._work.answer, *request)
         except BrokenProcessPool:
             self._start()
-            answer = self._pool.submit(self._work.answer, *request)
+            future = self._pool.submit(self._work.answer, *request)
         try:
-            return await asyncio.wrap_future(answer)
+            return await asyncio.wrap_future(future)
         except BrokenProcessPool:
             raise ApiError("The process that worked on the request died; send it again.", status=500) from None
 

@@ -17,10 +17,10 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(?P<title>.+?)\s*#*\s*$", re.MULTILINE)
 _NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*|.*\.(?:docx?|pdf|indd|tex))?$", re.IGNORECASE)
 """What programs write as a PDF's title when its author gave none."""
 
-_FULL = 0.7
+_FULL_SHARE = 0.7
 """Share of the page's longest line from which a line counts as full: the next line may continue its sentence."""
 
-_ENDED = re.compile(r"[.!?:;。！？：；][\"'”’)\]]*$")
+_SENTENCE_END = re.compile(r"[.!?:;。！？：；][\"'”’)\]]*$")
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])-$")
 
 
@@ -47,12 +47,12 @@ def read_document(path: Path, body: bytes) -> ReadDocument:
     """The text of a file with these bytes. Raises UserError, one line naming the file, if there is none."""
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(f"{path}: only {', '.join(SUFFIXES)} files can be read; save it as one of these")
-    read = _read_pdf(path, body) if path.suffix.lower() == ".pdf" else _read_text(path, body)
-    if not read.pages:
-        pages = plural(read.page_count or 0, "page")
-        scanned = f"none of its {pages} holds text; is it a scan? Run text recognition over it first"
-        raise UserError(f"{path}: {scanned if read.page_count else 'it holds no text'}")
-    return read
+    document = _read_pdf(path, body) if path.suffix.lower() == ".pdf" else _read_text(path, body)
+    if not document.pages:
+        pages = plural(document.page_count or 0, "page")
+        no_text = f"none of its {pages} holds text; is it a scan? Run text recognition over it first"
+        raise UserError(f"{path}: {no_text if document.page_count else 'it holds no text'}")
+    return document
 
 
 def _read_text(path: Path, body: bytes) -> ReadDocument:
@@ -91,15 +91,15 @@ def unwrapped(text: str) -> str:
     A word split by a hyphen before a lower-case letter is made whole.
     """
     lines = [line.strip() for line in text.splitlines()]
-    full = _FULL * max(map(len, lines), default=0)
+    full_length = _FULL_SHARE * max(map(len, lines), default=0)
     joined: list[str] = []
-    goes_on = False
+    continues = False
     for line in lines:
-        if goes_on and line:
-            before = joined.pop()
-            split = _SPLIT_WORD.search(before) and line[0].islower()
-            joined.append(before[:-1] + line if split else f"{before} {line}")
+        if continues and line:
+            previous = joined.pop()
+            is_split = _SPLIT_WORD.search(previous) and line[0].islower()
+            joined.append(previous[:-1] + line if is_split else f"{previous} {line}")
         else:
             joined.append(line)
-        goes_on = len(line) >= full and bool(line) and not _ENDED.search(line)
+        continues = len(line) >= full_length and bool(line) and not _SENTENCE_END.search(line)
     return "\n".join(joined).strip()

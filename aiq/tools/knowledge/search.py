@@ -50,10 +50,10 @@ class Searchable:
 
     def search(self, query: str, k: int, max_chars: int) -> list[DocumentHit]:
         """The `k` best pages with their best passages, best first, equal ones ordered by name and page."""
-        found = self._index.search(query, k, max_chars)
+        matches = self._index.search(query, k, max_chars)
         return [
-            self._pages[number].model_copy(update={"text": text, "score": score / found[0][1]})
-            for number, score, text in found
+            self._pages[number].model_copy(update={"text": text, "score": score / matches[0][1]})
+            for number, score, text in matches
         ]
 
 
@@ -76,17 +76,17 @@ class KnowledgeSearch:
 
     def __init__(self, settings: KnowledgeSettings, collections: Sequence[str]) -> None:
         """Raises UserError if one of the `collections` does not exist or is damaged."""
-        known = Collections(settings.dir)
+        library = Collections(settings.dir)
         self._settings = settings
-        self._collections = {name: Searchable(known.existing(name)) for name in collections}
+        self._collections = {name: Searchable(library.existing(name)) for name in collections}
 
     async def run(self, arguments: KnowledgeArguments) -> ToolResult:
         name = current().collection_name or self._settings.collection
         pages = self._collections.get(name or "")
         if pages is None:
-            lacking = "no documents were uploaded for this question"
+            no_documents = "no documents were uploaded for this question"
             raise ToolError(
-                ToolErrorKind.NOT_AVAILABLE, f"there is no document collection '{name}'" if name else lacking
+                ToolErrorKind.NOT_AVAILABLE, f"there is no document collection '{name}'" if name else no_documents
             )
         hits = pages.search(arguments.query, self._settings.max_results, self._settings.max_content_length)
         blocks = [f"Found {len(hits)} relevant document(s):", *(_block(n, hit) for n, hit in enumerate(hits, start=1))]

@@ -69,16 +69,16 @@ class Collection:
         A file replaces the one of the same name. Raises UserError naming a bad file, before anything is written.
         """
         with self._changing():
-            known = {document.file_name: document for document in self.documents}
+            stored = {document.file_name: document for document in self.documents}
             digests, texts = {}, {}
             for path, body in _bodies(paths).items():
-                same, digest = known.get(path.name), hashlib.sha256(body).hexdigest()[:32]
+                old, digest = stored.get(path.name), hashlib.sha256(body).hexdigest()[:32]
                 digests[path.name] = digest
-                if same is None or same.digest != digest or not self._text(digest).exists():
+                if old is None or old.digest != digest or not self._text(digest).exists():
                     texts[digest] = read_document(path, body)
             for digest, text in texts.items():
                 _write(self._text(digest), text)
-            self._put(self._entry(known.get(name), name, digests[name], summary_chars) for name in digests)
+            self._put(self._entry(stored.get(name), name, digests[name], summary_chars) for name in digests)
         return {name: digest in texts for name, digest in digests.items()}
 
     async def summarise(self, write: Callable[[str, str, int], Awaitable[str]], chars: int) -> tuple[str, ...]:
@@ -86,20 +86,20 @@ class Collection:
 
         The listing is written after each, so that no summary is paid for twice.
         """
-        done = []
+        updated = []
         for document in self.documents:
             if (document.summarizer, document.summary_chars) != ("model", chars):
                 summary = await write(document.title, self.text(document.digest).whole, chars)
                 update = {"summary": summary, "summarizer": "model", "summary_chars": chars}
                 with self._changing():
                     self._put([document.model_copy(update=update)])
-                done.append(document.file_name)
-        return tuple(done)
+                updated.append(document.file_name)
+        return tuple(updated)
 
-    def _entry(self, same: StoredDocument | None, name: str, digest: str, chars: int) -> StoredDocument:
+    def _entry(self, old: StoredDocument | None, name: str, digest: str, chars: int) -> StoredDocument:
         """The document's entry; an unchanged file keeps its summary unless that is by rules and of another length."""
-        if same is not None and same.digest == digest and (same.summarizer == "model" or same.summary_chars == chars):
-            return same
+        if old is not None and old.digest == digest and (old.summarizer == "model" or old.summary_chars == chars):
+            return old
         text = self.text(digest)
         return StoredDocument(
             file_name=name,
@@ -113,14 +113,14 @@ class Collection:
 
     def _put(self, documents: Iterable[StoredDocument]) -> None:
         """List these, each replacing the one of its name, and delete the texts that are no longer listed."""
-        known = {document.file_name: document for document in self.documents}
-        listed = known | {document.file_name: document for document in documents}
-        if listed == known:
+        stored = {document.file_name: document for document in self.documents}
+        updated = stored | {document.file_name: document for document in documents}
+        if updated == stored:
             return
-        _write(self._listing, Listing(documents=tuple(listed[name] for name in sorted(listed))))
-        named = {self._listing, *(self._text(document.digest) for document in listed.values())}
+        _write(self._listing, Listing(documents=tuple(updated[name] for name in sorted(updated))))
+        current_files = {self._listing, *(self._text(document.digest) for document in updated.values())}
         for file in self._folder.glob("*.json"):
-            if file not in named:
+            if file not in current_files:
                 file.unlink()
 
     @contextmanager
@@ -158,9 +158,9 @@ class Collections:
     def existing(self, name: str) -> Collection:
         """The collection of that name. Raises UserError naming the existing ones if there is none."""
         if name not in self.names():
-            there = ", ".join(self.names()) or "none yet"
+            available = ", ".join(self.names()) or "none yet"
             raise UserError(
-                f"collection '{name}': there is none in {self._folder} (there are: {there}); "
+                f"collection '{name}': there is none in {self._folder} (there are: {available}); "
                 f"create it with `aiq documents add FILES --collection {name}`"
             )
         return self.collection(name)
@@ -168,32 +168,32 @@ class Collections:
 
 def _bodies(paths: Sequence[str]) -> dict[Path, bytes]:
     """The bytes of each file. Raises UserError for two different files of the same name."""
-    found: dict[str, tuple[Path, bytes]] = {}
+    by_name: dict[str, tuple[Path, bytes]] = {}
     for path in (file for text in paths for file in _files(resolve(text))):
         try:
             body = path.read_bytes()
         except OSError as error:
             raise UserError(f"{path} cannot be read ({error.strerror}); check the name") from None
-        other, same = found.setdefault(path.name, (path, body))
-        if same != body:
-            raise UserError(f"{path}: {other} has the same name, and documents are cited by name; rename one")
-    return dict(found.values())
+        first_path, first_body = by_name.setdefault(path.name, (path, body))
+        if first_body != body:
+            raise UserError(f"{path}: {first_path} has the same name, and documents are cited by name; rename one")
+    return dict(by_name.values())
 
 
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
-    if not inside:
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    if not files:
         raise UserError(f"{path}: the folder holds no {', '.join(SUFFIXES)} file")
-    return inside
+    return files
 
 
 def left_out(paths: Sequence[str]) -> Counter[str]:
     """How many files of these folders have a suffix that cannot be read, by suffix; hidden ones are not counted."""
-    found = (file.relative_to(folder) for folder in map(resolve, paths) for file in folder.rglob("*") if file.is_file())
-    shown = (file for file in found if not any(part.startswith(".") for part in file.parts))
-    return Counter(file.suffix.lower() or file.name for file in shown if file.suffix.lower() not in SUFFIXES)
+    files = (file.relative_to(folder) for folder in map(resolve, paths) for file in folder.rglob("*") if file.is_file())
+    visible = (file for file in files if not any(part.startswith(".") for part in file.parts))
+    return Counter(file.suffix.lower() or file.name for file in visible if file.suffix.lower() not in SUFFIXES)
 
 
 def _read(path: Path, model: type[RecordT]) -> RecordT:
@@ -205,6 +205,6 @@ def _read(path: Path, model: type[RecordT]) -> RecordT:
 
 
 def _write(path: Path, value: BaseModel) -> None:
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    new.write_text(value.model_dump_json(indent=1), encoding="utf-8")
-    new.replace(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(value.model_dump_json(indent=1), encoding="utf-8")
+    temporary.replace(path)

@@ -23,10 +23,10 @@ def summarise_by_rules(title: str, text: str, max_chars: int) -> str:
         sentence = " ".join(sentence.split())
         if not sentence or sentence.casefold() in summary.casefold():
             continue
-        longer = f"{summary} {sentence}" if summary[-1:] in ".!?。！？" else f"{summary}. {sentence}"
-        if len(longer) > max_chars:
+        extended = f"{summary} {sentence}" if summary[-1:] in ".!?。！？" else f"{summary}. {sentence}"
+        if len(extended) > max_chars:
             break
-        summary = longer
+        summary = extended
     return summary
 
 
@@ -38,5 +38,5 @@ async def summarise_by_model(title: str, text: str, max_chars: int) -> str:
     prompts = Prompts(Path(__file__).parent / "prompts")
     request = prompts.render("summary.j2", title=title, text=text[:MOST_READ], max_chars=max_chars)
     reply = await current().models.complete(ROLE, [Message(role="user", content=request)])
-    said = " ".join(reply.text.split())
-    return said[:max_chars] or summarise_by_rules(title, text, max_chars)
+    summary = " ".join(reply.text.split())
+    return summary[:max_chars] or summarise_by_rules(title, text, max_chars)

@@ -62,11 +62,11 @@ class McpServer:
         except AiqError:
             raise
         except TimeoutError:
-            late = f"has not listed its tools within {self.settings.connect_seconds:g} s (connect_seconds)"
-            raise RunAborted(f"{self.setting}: {self._place} {late}{self._stderr_line()}") from None
+            problem = f"has not listed its tools within {self.settings.connect_seconds:g} s (connect_seconds)"
+            raise RunAborted(f"{self.setting}: {self._place} {problem}{self._stderr_line()}") from None
         except OSError as error:
-            why = f"{error.strerror or error}; check its command"
-            raise ConfigError(f"{self.setting}: {self._place} cannot be started: {why}") from None
+            reason = f"{error.strerror or error}; check its command"
+            raise ConfigError(f"{self.setting}: {self._place} cannot be started: {reason}") from None
         except Exception as error:
             raise RunAborted(f"{self.setting}: {self._place}: {_one_line(error)}{self._stderr_line()}") from None
 
@@ -78,13 +78,13 @@ class McpServer:
         an effect.
         """
         try:
-            return await self._called(tool, arguments)
+            return await self._call(tool, arguments)
         except AiqError:
             raise
         except Exception as error:
             raise self._failure(named, error) from None
 
-    async def _called(self, tool: str, arguments: dict[str, Any], *, again: bool = True) -> CallToolResult:
+    async def _call(self, tool: str, arguments: dict[str, Any], *, retry: bool = True) -> CallToolResult:
         try:
             connection = await self._connected()
         except TimeoutError:
@@ -94,12 +94,12 @@ class McpServer:
                 return await connection.client.call_tool(tool, arguments)
         except MCPError as error:
             # a server reports an unknown session in words and a code of its own
-            forgotten = self.settings.url is not None and "session" in error.message.lower()
-            if forgotten or error.code == CONNECTION_CLOSED:
+            session_lost = self.settings.url is not None and "session" in error.message.lower()
+            if session_lost or error.code == CONNECTION_CLOSED:
                 connection.leave(closes=self.settings.url is None)  # over HTTP other calls may go on
-            if not (forgotten and again):
+            if not (session_lost and retry):
                 raise
-        return await self._called(tool, arguments, again=False)  # an unknown session has carried out nothing
+        return await self._call(tool, arguments, retry=False)  # an unknown session has carried out nothing
 
     async def close(self) -> None:
         """Close everything that was opened; a server that does not end by itself is killed. Raises nothing."""
@@ -119,11 +119,11 @@ class McpServer:
     async def _open(self, stack: AsyncExitStack) -> Client:
         settings = self.settings
         if settings.command is not None:
-            program, *words = settings.command
+            program, *arguments = settings.command
             if program == "aiq":  # our own, which need not be on the PATH
-                program, words = sys.executable, ["-m", "aiq", *words]
+                program, arguments = sys.executable, ["-m", "aiq", *arguments]
             env = {name: from_environment(f"{self.setting}.env", name) for name in settings.env}
-            server = StdioServerParameters(command=program, args=words, env=env, cwd=settings.cwd)
+            server = StdioServerParameters(command=program, args=arguments, env=env, cwd=settings.cwd)
             transport = stdio_client(server, errlog=cast(TextIO, self._stderr))
         else:
             assert settings.url is not None
@@ -132,28 +132,28 @@ class McpServer:
             http = AsyncClient(transport=NetworkTransport(Limits()), headers=headers, timeout=timeout)
             await stack.enter_async_context(http)
             transport = streamable_http_client(settings.url, http_client=http, max_sse_event_size=MOST_BYTES)
-        about = Implementation(name="aiq", version=__version__)
-        return await stack.enter_async_context(Client(transport, client_info=about, cache=None))
+        client_info = Implementation(name="aiq", version=__version__)
+        return await stack.enter_async_context(Client(transport, client_info=client_info, cache=None))
 
     def _failure(self, tool: str, error: Exception) -> ToolError:
         """The error for the caller of the tool. What the server wrote to stderr is not for models."""
         server, kind, text = f"{tool}: the MCP server {self.name}", ToolErrorKind.FAILED, f"{tool}: {_one_line(error)}"
-        away = ToolErrorKind.HTTP if self.settings.url else ToolErrorKind.FAILED
+        unreachable = ToolErrorKind.HTTP if self.settings.url else ToolErrorKind.FAILED
         match error:
             case TimeoutError():
                 kind = ToolErrorKind.TIMEOUT
                 text = f"{server} gave no answer within {self.settings.timeout_seconds:g} s"
             case MCPError(code=code) if code == INVALID_PARAMS:
                 kind = ToolErrorKind.INVALID_ARGUMENTS
-            case MCPError(message=said) if f"{MOST_BYTES} byte limit" in said:  # as httpx2 words it
+            case MCPError(message=message) if f"{MOST_BYTES} byte limit" in message:  # as httpx2 words it
                 kind, text = ToolErrorKind.TOO_LARGE, f"{server} gave more than {MOST_BYTES} bytes; ask for less"
             case MCPError(code=code) if code == CONNECTION_CLOSED:
-                kind, text = away, f"{server} ended during the call; another call reaches it anew"
+                kind, text = unreachable, f"{server} ended during the call; another call reaches it anew"
             case ValidationError() | RuntimeError():
                 kind = ToolErrorKind.MALFORMED
                 text = f"{server} gave what is no result of a tool: {_one_line(error)}"
             case _ if isinstance(error, (OSError, EOFError, *SEND_ERRORS)):
-                kind, text = away, f"{server} is away: {_one_line(error)}"
+                kind, text = unreachable, f"{server} is away: {_one_line(error)}"
         return ToolError(kind, text)
 
     @property
@@ -165,8 +165,8 @@ class McpServer:
         size = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, size - _TAIL))
         lines = [" ".join(line.split()) for line in self._stderr.read().splitlines() if line.strip()]
-        telling = [line for line in lines if "error" in line.lower()] or lines
-        return "".join(f"; it says: {line[:300]}" for line in telling[-1:])
+        candidates = [line for line in lines if "error" in line.lower()] or lines
+        return "".join(f"; it says: {line[:300]}" for line in candidates[-1:])
 
 
 class _Connection:
@@ -209,7 +209,7 @@ class _Connection:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(seconds):
                     self.client = await opens(stack)
-                    self.tools = await _listed(self.client)
+                    self.tools = await _list_tools(self.client)
                 self._opening.set_result(None)
                 await self._closing.wait()
         except Exception as error:
@@ -218,19 +218,19 @@ class _Connection:
             raise error from None
 
 
-async def _listed(client: Client) -> list[Tool]:
+async def _list_tools(client: Client) -> list[Tool]:
     """The tools of all pages, except those that only run as tasks (protocol of 2025-11-25), which the SDK lacks."""
     page = await client.list_tools()
-    found = [*page.tools]
+    tools = [*page.tools]
     while page.next_cursor is not None:
         page = await client.list_tools(cursor=page.next_cursor)
-        found += page.tools
-    return [tool for tool in found if tool.execution is None or tool.execution.task_support != "required"]
+        tools += page.tools
+    return [tool for tool in tools if tool.execution is None or tool.execution.task_support != "required"]
 
 
 def _one_line(error: Exception) -> str:
     """An error in one line."""
     if isinstance(error, ValidationError):
         return describe(error)[:500]
-    said = failure_text(error) if isinstance(error, SEND_ERRORS) else str(error) or type(error).__name__
-    return " ".join(said.split())[:500]
+    message = failure_text(error) if isinstance(error, SEND_ERRORS) else str(error) or type(error).__name__
+    return " ".join(message.split())[:500]

@@ -86,8 +86,8 @@ class AnalyzeEvents(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _null_is_absent(cls, given: Any) -> Any:
-        return {name: value for name, value in given.items() if value is not None} if isinstance(given, dict) else given
+    def _null_is_absent(cls, data: Any) -> Any:
+        return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
 
 
 class Level(Record):
@@ -194,8 +194,8 @@ def query_of(call: AnalyzeEvents, fields: EventFields) -> Query:
     return Query(
         call=call,
         conditions=(
-            *(_equal(name, value, fields) for name, value in filters.items()),
-            *(_within(name, value, fields) for name, value in ranges.items()),
+            *(_value_condition(name, value, fields) for name, value in filters.items()),
+            *(_range_condition(name, value, fields) for name, value in ranges.items()),
         ),
         group_by=tuple(_level(name, fields) for name in names),
         histogram=_histogram(call.date_histogram, fields),
@@ -215,16 +215,16 @@ def answer(
     """`totals`: documents and events that match; `after`: the sort values of the last document, if more follow."""
     documents, events = totals
 
-    def counted(field: str, interval: Interval | None, buckets: Sequence[Bucket]) -> Groups:
-        other = documents - sum(bucket.doc_count for bucket in buckets)
-        return Groups(field=field, interval=interval, buckets=tuple(buckets), other_doc_count=other)
+    def make_groups(field: str, interval: Interval | None, buckets: Sequence[Bucket]) -> Groups:
+        rest = documents - sum(bucket.doc_count for bucket in buckets)
+        return Groups(field=field, interval=interval, buckets=tuple(buckets), other_doc_count=rest)
 
     names, histogram = [level.interval or level.field for level in query.group_by], query.histogram
     return Answer(
         documents=tuple(page),
         aggregations=Aggregations(
-            group_by=counted(",".join(names), None, groups) if names else None,
-            date_histogram=counted(histogram.field, histogram.interval, periods) if histogram else None,
+            group_by=make_groups(",".join(names), None, groups) if names else None,
+            date_histogram=make_groups(histogram.field, histogram.interval, periods) if histogram else None,
         ),
         data_context=DataContext(unique_ids_matched=events, documents_matched=documents),
         pagination=Pagination(
@@ -239,9 +239,9 @@ def answer(
 
 def shown(document: Document, fields: EventFields) -> Document:
     """A document as answers show it, `id`, `title` and `url` first."""
-    found = str(value_at(document, fields.id))
+    event_id = str(value_at(document, fields.id))
     url = value_at(document, fields.url) if fields.url else None
-    return {"id": found, "title": value_at(document, fields.title), "url": url or f"doc://{found}", **document}
+    return {"id": event_id, "title": value_at(document, fields.title), "url": url or f"doc://{event_id}", **document}
 
 
 def value_at(document: JsonValue, path: str) -> JsonValue:
@@ -276,65 +276,65 @@ def _json(value: Any, name: str, kind: type, example: str) -> Any:
     return value
 
 
-def _known(name: str, names: Sequence[str], of: str) -> str:
+def _check_field(name: str, names: Sequence[str], arg: str) -> str:
     if name not in names:
-        raise wrong(f"{of}: there is no field {name!r}{did_you_mean(name, names)}; there are: {', '.join(names)}")
+        raise wrong(f"{arg}: there is no field {name!r}{did_you_mean(name, names)}; there are: {', '.join(names)}")
     return name
 
 
-def _equal(name: str, value: Any, fields: EventFields) -> Condition:
+def _value_condition(name: str, value: Any, fields: EventFields) -> Condition:
     """A filter by a value or several; a period (`year`: 2024) is a range of the date."""
     values = value if isinstance(value, list) else [value]
-    if not values or any(isinstance(one, dict | list) or one is None for one in values):
+    if not values or any(isinstance(item, dict | list) or item is None for item in values):
         raise wrong(f"filters: {name} needs a value or a list of values, not {json.dumps(value)}")
     if name in fields.dates or (name in _PERIODS and name not in fields.paths):
-        spans = tuple(dict(zip(("gte", "lte"), _days(one, f"filters: {name}"), strict=True)) for one in values)
+        spans = tuple(dict(zip(("gte", "lte"), _days(item, f"filters: {name}"), strict=True)) for item in values)
         return Condition(field=name if name in fields.dates else fields.date, spans=spans)
-    _known(name, [*fields.paths, *_PERIODS], "filters")
+    _check_field(name, [*fields.paths, *_PERIODS], "filters")
     if name in fields.numbers:
-        return Condition(field=name, values=tuple(_number(one, f"filters: {name}") for one in values))
+        return Condition(field=name, values=tuple(_number(item, f"filters: {name}") for item in values))
     return Condition(field=name, values=tuple(map(keyword, values)))
 
 
-def _within(name: str, bounds: Any, fields: EventFields) -> Condition:
+def _range_condition(name: str, bounds: Any, fields: EventFields) -> Condition:
     """A filter by range; a date's bound may be a year, a quarter or a month, which then counts as a whole."""
     if name in _PERIODS and name not in fields.numbers:
         name = fields.date
-    _known(name, [*fields.numbers, *fields.dates], "range_filters")
+    _check_field(name, [*fields.numbers, *fields.dates], "range_filters")
     if not isinstance(bounds, dict) or not bounds or not set(bounds) <= {*_BOUNDS}:
         raise wrong(f'range_filters: {name} needs bounds, some of {", ".join(_BOUNDS)}, as {{"gte": ...}}')
-    of = f"range_filters: {name}"
+    arg = f"range_filters: {name}"
     if name in fields.numbers:
-        return Condition(field=name, spans=({bound: _number(value, of) for bound, value in bounds.items()},))
-    return Condition(field=name, spans=({bound: _days(bounds[bound], of)[bound in ("gt", "lte")] for bound in bounds},))
+        return Condition(field=name, spans=({op: _number(value, arg) for op, value in bounds.items()},))
+    return Condition(field=name, spans=({op: _days(bounds[op], arg)[op in ("gt", "lte")] for op in bounds},))
 
 
-def _number(value: Any, of: str) -> float:
+def _number(value: Any, arg: str) -> float:
     try:
-        found = float("" if isinstance(value, bool) else value)
+        number = float("" if isinstance(value, bool) else value)
     except (TypeError, ValueError, OverflowError):
-        found = nan
-    if not isfinite(found):
-        raise wrong(f"{of} is a number, not {value!r}")
-    return found
+        number = nan
+    if not isfinite(number):
+        raise wrong(f"{arg} is a number, not {value!r}")
+    return number
 
 
-def _days(value: Any, of: str) -> tuple[str, str]:
+def _days(value: Any, arg: str) -> tuple[str, str]:
     """The first and last day of a year, quarter, month or day."""
-    found = _DAY.fullmatch(str(value).strip())
-    year, quarter, month, day = found.groups() if found else ("", None, None, None)
+    match = _DAY.fullmatch(str(value).strip())
+    year, quarter, month, day = match.groups() if match else ("", None, None, None)
     first = int(month or (3 * int(quarter) - 2 if quarter else 1))
     last = int(month or (first + 2 if quarter else 12))
-    end = monthrange(int(year), last)[1] if found and 1 <= last <= 12 else 0
+    end = monthrange(int(year), last)[1] if match and 1 <= last <= 12 else 0
     if int(day or 1) not in range(1, end + 1):
-        raise wrong(f"{of} is a date such as 2024, 2024-Q1, 2024-03 or 2024-03-09, not {value!r}")
+        raise wrong(f"{arg} is a date such as 2024, 2024-Q1, 2024-03 or 2024-03-09, not {value!r}")
     return f"{year}-{first:02}-{day or '01'}", f"{year}-{last:02}-{day or end}"
 
 
 def _level(name: str, fields: EventFields) -> Level:
     if name in _INTERVALS and name not in fields.keywords:
         return Level(field=fields.date, interval=name)
-    return Level(field=_known(name, [*fields.keywords, *_INTERVALS], "group_by"))
+    return Level(field=_check_field(name, [*fields.keywords, *_INTERVALS], "group_by"))
 
 
 def _histogram(value: Mapping[str, Any] | str | None, fields: EventFields) -> Level | None:
@@ -342,11 +342,11 @@ def _histogram(value: Mapping[str, Any] | str | None, fields: EventFields) -> Le
     if isinstance(value, str) and re.fullmatch(r"\s*\w+\s*", value):
         value = {"interval": value.strip()}
     example = '"month", or {"field": "FIELD", "interval": "month"}'
-    found = _json(value, "date_histogram", dict, example)
-    if found is None:
+    histogram = _json(value, "date_histogram", dict, example)
+    if histogram is None:
         return None
-    interval = found.get("interval", found.get("calendar_interval"))
+    interval = histogram.get("interval", histogram.get("calendar_interval"))
     if interval not in _INTERVALS:
         raise wrong(f"date_histogram: the interval {interval!r} is none of {', '.join(_INTERVALS)}; write {example}")
-    field = _known(str(found.get("field", fields.date)), list(fields.dates), "date_histogram")
+    field = _check_field(str(histogram.get("field", fields.date)), list(fields.dates), "date_histogram")
     return Level(field=field, interval=interval)

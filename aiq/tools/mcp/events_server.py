@@ -107,7 +107,7 @@ def make_server(engine: Engine) -> "Server[Any]":
     async def describe_it(call: DescribeEvents) -> Description:
         return await describe_fields(engine)
 
-    served = {
+    handlers = {
         "analyze_events": _Served(AnalyzeEvents, Answer, _analyze_text(engine.fields), analyze),
         "describe_events": _Served(DescribeEvents, Description, "The fields of the collection.", describe_it),
     }
@@ -119,7 +119,7 @@ def make_server(engine: Engine) -> "Server[Any]":
             output_schema=tool.result.model_json_schema(mode="serialization"),
             annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
         )
-        for name, tool in served.items()
+        for name, tool in handlers.items()
     ]
 
     async def list_tools(context: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -127,15 +127,15 @@ def make_server(engine: Engine) -> "Server[Any]":
 
     async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         try:
-            if (tool := served.get(params.name)) is None:
-                return _said(f"there is no such tool; there are: {', '.join(served)}", is_error=True)
-            found = await tool.run(tool.arguments.model_validate(params.arguments or {}))
+            if (tool := handlers.get(params.name)) is None:
+                return _tool_result(f"there is no such tool; there are: {', '.join(handlers)}", is_error=True)
+            result = await tool.run(tool.arguments.model_validate(params.arguments or {}))
         except ValidationError as error:
-            return _said(describe(error), is_error=True)
+            return _tool_result(describe(error), is_error=True)
         except AiqError as error:
-            return _said(str(error), is_error=True)
-        data = found.model_dump(mode="json", exclude_defaults=True)
-        return _said(json.dumps(data, ensure_ascii=False), structured_content=data)
+            return _tool_result(str(error), is_error=True)
+        data = result.model_dump(mode="json", exclude_defaults=True)
+        return _tool_result(json.dumps(data, ensure_ascii=False), structured_content=data)
 
     return Server(
         "aiq-events",
@@ -146,8 +146,8 @@ def make_server(engine: Engine) -> "Server[Any]":
     )
 
 
-def _said(text: str, **more: Any) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=text)], **more)
+def _tool_result(text: str, **options: Any) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], **options)
 
 
 def _analyze_text(fields: EventFields) -> str:
@@ -161,17 +161,17 @@ def _analyze_text(fields: EventFields) -> str:
 
 async def describe_fields(engine: Engine) -> Description:
     """The fields with their values or range. Raises ToolError."""
-    fields, found = engine.fields, []
+    fields, descriptions = engine.fields, []
     for name in fields.keywords:
         answer = await engine.analyze(query_of(AnalyzeEvents(group_by=name, page_size=1, top_n=_VALUES), fields))
         values = answer.aggregations.group_by.buckets if answer.aggregations.group_by else ()
-        found.append(FieldDescription(name=name, kind="keyword", values=values))
+        descriptions.append(FieldDescription(name=name, kind="keyword", values=values))
     for kind, names in (("number", fields.numbers), ("date", fields.dates)):
         for name in names:
             least, greatest = await engine.bounds(name)
-            found.append(FieldDescription(name=name, kind=kind, least=least, greatest=greatest))
-    whole = await engine.analyze(query_of(AnalyzeEvents(page_size=1), fields))
-    return Description(events=whole.data_context.unique_ids_matched, fields=tuple(found))
+            descriptions.append(FieldDescription(name=name, kind=kind, least=least, greatest=greatest))
+    totals = await engine.analyze(query_of(AnalyzeEvents(page_size=1), fields))
+    return Description(events=totals.data_context.unique_ids_matched, fields=tuple(descriptions))
 
 
 async def serve_stdio(server: "Server[Any]") -> None:
@@ -185,9 +185,9 @@ async def serve_http(server: "Server[Any]", port: int) -> None:
     import uvicorn
 
     try:
-        listening = socket.create_server((_HOST, port))
+        listener = socket.create_server((_HOST, port))
     except (OSError, OverflowError) as error:
         raise ConfigError(f"--http {port}: {error}; name a free port, or 0 for any") from None
-    print(f"http://{_HOST}:{listening.getsockname()[1]}/mcp (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    print(f"http://{_HOST}:{listener.getsockname()[1]}/mcp (Ctrl-C ends it)", file=sys.stderr, flush=True)
     config = uvicorn.Config(server.streamable_http_app(host=_HOST), log_level="warning")
-    await uvicorn.Server(config).serve(sockets=[listening])
+    await uvicorn.Server(config).serve(sockets=[listener])

@@ -75,12 +75,12 @@ class SqliteEvents:
                 CREATE VIRTUAL TABLE IF NOT EXISTS word USING fts5(text, content='', tokenize='porter unicode61');
                 COMMIT;
             """)
-            given = fields.model_dump_json()
-            self._db.execute("INSERT INTO made SELECT ? WHERE NOT EXISTS (SELECT 1 FROM made)", (given,))
-            if self._all("SELECT fields FROM made", ()) != [(given,)]:
+            schema = fields.model_dump_json()
+            self._db.execute("INSERT INTO made SELECT ? WHERE NOT EXISTS (SELECT 1 FROM made)", (schema,))
+            if self._rows("SELECT fields FROM made", ()) != [(schema,)]:
                 raise ConfigError(f"events.db={db} was made with other events.fields; delete it, or name another file")
-            for name, indexed in (("by_date", f"{_column(fields.date)}, seq"), ("by_id", _column("id"))):
-                self._db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON event ({indexed})")
+            for name, index_columns in (("by_date", f"{_column(fields.date)}, seq"), ("by_id", _column("id"))):
+                self._db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON event ({index_columns})")
         except sqlite3.Error as error:
             raise ConfigError(f"events.db={db} cannot be used ({error}); name another file") from None
         self._totals = lru_cache(256)(self._count)  # at a point in time they do not change
@@ -93,23 +93,23 @@ class SqliteEvents:
         columns = ", ".join(map(_column, self.fields.paths))
         with self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            before: int = self._db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
+            last_seq: int = self._db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
             added = 0
             for row in rows:
                 document = dict(row.values)
                 cells = [self._cell(document, name, row.where) for name in self.fields.paths]
-                new = self._db.execute(
-                    f"INSERT INTO event ({columns}) SELECT {_marks(cells)} "
+                cursor = self._db.execute(
+                    f"INSERT INTO event ({columns}) SELECT {_placeholders(cells)} "
                     f"WHERE NOT EXISTS (SELECT 1 FROM event WHERE {_column('id')} = ? AND seq <= ?)",
-                    (*cells, cells[0], before),
+                    (*cells, cells[0], last_seq),
                 )
-                if new.rowcount:
+                if cursor.rowcount:
                     added += 1
-                    found = (value_at(document, path) for path in self.fields.text)
-                    text = _spaced("\n".join(keyword(value) for value in found if value is not None))
+                    values = (value_at(document, path) for path in self.fields.text)
+                    text = _spaced("\n".join(keyword(value) for value in values if value is not None))
                     body = json.dumps(document, ensure_ascii=False)
-                    self._db.execute("INSERT INTO document VALUES (?, ?)", (new.lastrowid, body))
-                    self._db.execute("INSERT INTO word (rowid, text) VALUES (?, ?)", (new.lastrowid, text))
+                    self._db.execute("INSERT INTO document VALUES (?, ?)", (cursor.lastrowid, body))
+                    self._db.execute("INSERT INTO word (rowid, text) VALUES (?, ?)", (cursor.lastrowid, text))
         return added
 
     def _cell(self, document: Document, name: str, where: str) -> Scalar | None:
@@ -138,17 +138,17 @@ class SqliteEvents:
             raise ToolError(ToolErrorKind.FAILED, f"the collection cannot answer this: {error}") from None
 
     async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
-        least, greatest = self._all(f"SELECT min({_column(field)}), max({_column(field)}) FROM event", ())[0]
+        least, greatest = self._rows(f"SELECT min({_column(field)}), max({_column(field)}) FROM event", ())[0]
         return least, greatest
 
     def _analyze(self, query: Query) -> Answer:
-        pit: int = self._all("SELECT coalesce(max(seq), 0) FROM event", ())[0][0]
-        if given := query.call.pit_id:
-            if not given.isdecimal():
+        pit: int = self._rows("SELECT coalesce(max(seq), 0) FROM event", ())[0][0]
+        if pit_id := query.call.pit_id:
+            if not pit_id.isdecimal():
                 raise wrong("pit_id is none of this collection; give back pagination.pit_id of a page, or leave it out")
-            pit = min(pit, int(given))
-        conditions = [_condition(one) for one in query.conditions]
-        where = _all_of([*conditions, *_words(query.call.query), ("seq <= ?", (pit,))])
+            pit = min(pit, int(pit_id))
+        conditions = [_condition(condition) for condition in query.conditions]
+        where = _conjunction([*conditions, *_words(query.call.query), ("seq <= ?", (pit,))])
         page, after = self._page(where, query)
         groups = (
             self._buckets(where, query.group_by, query.call, query.call.samples_per_bucket) if query.group_by else ()
@@ -159,7 +159,7 @@ class SqliteEvents:
     def _count(self, where: Where) -> tuple[int, int]:
         """The number of documents and of events."""
         counts = f"COUNT(*), COUNT(DISTINCT {_column('id')})"
-        documents, events = self._all(f"SELECT {counts} FROM event WHERE {where[0]}", where[1])[0]
+        documents, events = self._rows(f"SELECT {counts} FROM event WHERE {where[0]}", where[1])[0]
         return documents, events
 
     def _page(self, where: Where, query: Query) -> tuple[list[Document], tuple[Scalar, ...] | None]:
@@ -168,15 +168,15 @@ class SqliteEvents:
         if query.after is not None:
             if [type(part) for part in query.after] != [str, int]:
                 raise wrong("search_after is none of this collection; give back pagination.search_after of a page")
-            where = _all_of([where, (f"({date}, seq) > (?, ?)", query.after)])
-        found = self._all(
+            where = _conjunction([where, (f"({date}, seq) > (?, ?)", query.after)])
+        rows = self._rows(
             f"SELECT {date}, seq FROM event WHERE {where[0]} ORDER BY {date}, seq LIMIT {size + 1}", where[1]
         )
-        page = found[:size]
-        return self._documents([seq for _, seq in page]), page[-1] if len(found) > len(page) else None
+        page = rows[:size]
+        return self._documents([seq for _, seq in page]), page[-1] if len(rows) > len(page) else None
 
     def _documents(self, seqs: Sequence[int]) -> list[Document]:
-        rows = self._all(f"SELECT seq, body FROM document WHERE seq IN ({_marks(seqs)})", seqs)
+        rows = self._rows(f"SELECT seq, body FROM document WHERE seq IN ({_placeholders(seqs)})", seqs)
         bodies = dict(rows)
         return [shown(json.loads(bodies[seq]), self.fields) for seq in seqs]
 
@@ -184,9 +184,9 @@ class SqliteEvents:
         """The most frequent values of the first level, or its periods in order; in each those of the next level."""
         keys = [_key(level) for level in levels]
         tables = [self._table(where, keys[: depth + 1]) for depth in range(len(keys))]
-        firsts = self._firsts(where, keys, samples) if samples else {}
+        firsts = self._first_seqs(where, keys, samples) if samples else {}
 
-        def below(path: Keys) -> tuple[Bucket, ...]:
+        def buckets_below(path: Keys) -> tuple[Bucket, ...]:
             level, innermost = levels[len(path)], len(path) + 1 == len(levels)
             rows = sorted(tables[len(path)].get(path, ()))
             if not level.interval:
@@ -197,36 +197,36 @@ class SqliteEvents:
                     count=events,
                     doc_count=documents,
                     samples=tuple(self._documents(firsts.get((*path, key), ()))) if innermost else (),
-                    buckets=() if innermost else below((*path, key)),
+                    buckets=() if innermost else buckets_below((*path, key)),
                 )
                 for key, events, documents in rows
             )
 
-        return below(())
+        return buckets_below(())
 
     def _table(self, where: Where, keys: Sequence[str]) -> dict[Keys, list[tuple[Scalar, int, int]]]:
         """Key, events and documents of each bucket of the last key, by the keys before it."""
-        found: dict[Keys, list[tuple[Scalar, int, int]]] = {}
-        there, order = " AND ".join(f"{key} IS NOT NULL" for key in keys), ", ".join(keys)
-        for *path, key, events, documents in self._all(
-            f"SELECT {order}, COUNT(DISTINCT {_column('id')}), COUNT(*) FROM event "
-            f"WHERE {where[0]} AND {there} GROUP BY {order}",
+        table: dict[Keys, list[tuple[Scalar, int, int]]] = {}
+        not_null, columns = " AND ".join(f"{key} IS NOT NULL" for key in keys), ", ".join(keys)
+        for *path, key, events, documents in self._rows(
+            f"SELECT {columns}, COUNT(DISTINCT {_column('id')}), COUNT(*) FROM event "
+            f"WHERE {where[0]} AND {not_null} GROUP BY {columns}",
             where[1],
         ):
-            found.setdefault(tuple(path), []).append((key, events, documents))
-        return found
+            table.setdefault(tuple(path), []).append((key, events, documents))
+        return table
 
-    def _firsts(self, where: Where, keys: Sequence[str], count: int) -> dict[Keys, list[int]]:
+    def _first_seqs(self, where: Where, keys: Sequence[str], count: int) -> dict[Keys, list[int]]:
         """The first documents of each bucket."""
-        found: dict[Keys, list[int]] = {}
-        order = ", ".join(keys)
-        place = f"ROW_NUMBER() OVER (PARTITION BY {order} ORDER BY {_column(self.fields.date)}, seq) AS place"
-        numbered = f"SELECT {order}, seq, {place} FROM event WHERE {where[0]}"
-        for *path, seq, _ in self._all(f"SELECT * FROM ({numbered}) WHERE place <= {count} ORDER BY place", where[1]):
-            found.setdefault(tuple(path), []).append(seq)
-        return found
+        firsts: dict[Keys, list[int]] = {}
+        columns = ", ".join(keys)
+        place = f"ROW_NUMBER() OVER (PARTITION BY {columns} ORDER BY {_column(self.fields.date)}, seq) AS place"
+        numbered = f"SELECT {columns}, seq, {place} FROM event WHERE {where[0]}"
+        for *path, seq, _ in self._rows(f"SELECT * FROM ({numbered}) WHERE place <= {count} ORDER BY place", where[1]):
+            firsts.setdefault(tuple(path), []).append(seq)
+        return firsts
 
-    def _all(self, sql: str, values: Sequence[Scalar]) -> list[Any]:
+    def _rows(self, sql: str, values: Sequence[Scalar]) -> list[Any]:
         with self._lock:
             return self._db.execute(sql, values).fetchall()
 
@@ -246,9 +246,9 @@ def read_events(path: Path) -> Iterator[Row]:
 def _condition(condition: Condition) -> Where:
     column = _column(condition.field)
     if condition.values:
-        return f"{column} IN ({_marks(condition.values)})", condition.values
+        return f"{column} IN ({_placeholders(condition.values)})", condition.values
     spans = [
-        _all_of([(f"{column} {_OPERATORS[bound]} ?", (value,)) for bound, value in span.items()])
+        _conjunction([(f"{column} {_OPERATORS[bound]} ?", (value,)) for bound, value in span.items()])
         for span in condition.spans
     ]
     return f"({' OR '.join(sql for sql, _ in spans)})", tuple(value for _, values in spans for value in values)
@@ -268,9 +268,9 @@ def _spaced(text: str) -> str:
     return _CHARACTER.sub(r" \1 ", text)
 
 
-def _all_of(conditions: Iterable[Where]) -> Where:
-    given = list(conditions)
-    return " AND ".join(sql for sql, _ in given), tuple(value for _, values in given for value in values)
+def _conjunction(conditions: Iterable[Where]) -> Where:
+    parts = list(conditions)
+    return " AND ".join(sql for sql, _ in parts), tuple(value for _, values in parts for value in values)
 
 
 def _key(level: Level) -> str:
@@ -281,5 +281,5 @@ def _column(name: str) -> str:
     return f'"f_{name}"'
 
 
-def _marks(values: Sequence[object]) -> str:
+def _placeholders(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))

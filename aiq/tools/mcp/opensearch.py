@@ -87,13 +87,13 @@ class OpenSearchEvents:
         self._api = ApiClient(client, self._base, settings.timeout_seconds, failure, headers, key)
 
     async def analyze(self, query: Query) -> Answer:
-        keep = f"{self._settings.keep_alive_seconds}s"
-        pit = query.call.pit_id or await self._point_in_time(keep)
+        keep_alive = f"{self._settings.keep_alive_seconds}s"
+        pit = query.call.pit_id or await self._point_in_time(keep_alive)
         order = [{self.fields.paths[self.fields.date]: "asc"}, {self._path("id"): "asc"}]
         body: dict[str, Any] = {
             "size": query.call.page_size + 1,  # one more, to know whether more follow
             "query": {"bool": {"filter": [*map(self._condition, query.conditions), *self._words(query.call.query)]}},
-            "pit": {"id": pit, "keep_alive": keep},
+            "pit": {"id": pit, "keep_alive": keep_alive},
             "sort": order,
             "track_total_hits": True,
             "aggs": {_IDS: self._distinct()},
@@ -101,44 +101,44 @@ class OpenSearchEvents:
         if query.after is not None:
             body["search_after"] = list(query.after)
         if query.group_by:
-            body["aggs"]["group_by"] = self._counted(query.group_by, query, order, query.call.samples_per_bucket)
+            body["aggs"]["group_by"] = self._aggregation(query.group_by, query, order, query.call.samples_per_bucket)
         if query.histogram:
-            body["aggs"]["date_histogram"] = self._counted((query.histogram,), query, order, 0)
-        found = await self._search(f"{self._base}/_search", body)
-        pit, page = found.pit_id or pit, found.hits[: query.call.page_size]
-        after = page[-1].sort if len(found.hits) > len(page) else None
+            body["aggs"]["date_histogram"] = self._aggregation((query.histogram,), query, order, 0)
+        response = await self._search(f"{self._base}/_search", body)
+        pit, page = response.pit_id or pit, response.hits[: query.call.page_size]
+        after = page[-1].sort if len(response.hits) > len(page) else None
         if after is None:
             await self._api.send("DELETE", f"{self._base}/_search/point_in_time", {"pit_id": [pit]}, _Deleted)
         return answer(
             query,
-            (found.total, found.aggregations[_IDS]["value"]),
+            (response.total, response.aggregations[_IDS]["value"]),
             [shown(hit.source, self.fields) for hit in page],
             after,
             None if after is None else pit,
-            self._read(found.aggregations.get("group_by"), query.group_by),
-            self._read(found.aggregations.get("date_histogram"), [query.histogram] if query.histogram else []),
+            self._buckets(response.aggregations.get("group_by"), query.group_by),
+            self._buckets(response.aggregations.get("date_histogram"), [query.histogram] if query.histogram else []),
         )
 
     async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
-        ends = {name: {name: {"field": self._path(field)}} for name in ("min", "max")}
-        found = await self._search(f"{self._base}/{quote(self._settings.index)}/_search", {"size": 0, "aggs": ends})
-        least, greatest = (found.aggregations[name]["value"] for name in ends)
+        aggs = {name: {name: {"field": self._path(field)}} for name in ("min", "max")}
+        response = await self._search(f"{self._base}/{quote(self._settings.index)}/_search", {"size": 0, "aggs": aggs})
+        least, greatest = (response.aggregations[name]["value"] for name in aggs)
         if field in self.fields.dates:
             least, greatest = (
                 value and f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d}" for value in (least, greatest)
             )
         return least, greatest
 
-    async def _point_in_time(self, keep: str) -> str:
-        url = f"{self._base}/{quote(self._settings.index)}/_search/point_in_time?keep_alive={keep}"
+    async def _point_in_time(self, keep_alive: str) -> str:
+        url = f"{self._base}/{quote(self._settings.index)}/_search/point_in_time?keep_alive={keep_alive}"
         return (await self._api.send("POST", url, None, _PointInTime)).pit_id
 
     async def _search(self, url: str, body: Mapping[str, Any]) -> _Found:
         """Raises ToolError, also for an incomplete answer: its counts would be wrong."""
-        found = await self._api.send("POST", url, body, _Found)
-        if found.timed_out or found.failed:
-            raise self._api.error(ToolErrorKind.HTTP, f"incomplete: {found.failed} shards failed, or time was out")
-        return found
+        response = await self._api.send("POST", url, body, _Found)
+        if response.timed_out or response.failed:
+            raise self._api.error(ToolErrorKind.HTTP, f"incomplete: {response.failed} shards failed, or time was out")
+        return response
 
     def _path(self, name: str) -> str:
         """The path in the index by which a field is filtered, sorted and grouped."""
@@ -158,29 +158,29 @@ class OpenSearchEvents:
 
     def _words(self, text: str) -> list[dict[str, Any]]:
         fields = list(self.fields.text)
-        found = {"query": text, "fields": fields, "type": "cross_fields", "operator": "and"}
-        return [{"multi_match": found}] if text.strip() else []
+        multi_match = {"query": text, "fields": fields, "type": "cross_fields", "operator": "and"}
+        return [{"multi_match": multi_match}] if text.strip() else []
 
     def _distinct(self) -> dict[str, Any]:
         return {"cardinality": {"field": self._path("id"), "precision_threshold": _MOST_EXACT}}
 
-    def _counted(self, levels: Sequence[Level], query: Query, order: Sequence[Any], samples: int) -> dict[str, Any]:
+    def _aggregation(self, levels: Sequence[Level], query: Query, order: Sequence[Any], samples: int) -> dict[str, Any]:
         """The aggregation of the first level, with those of the others nested in it."""
         level, *inner = levels
-        below: dict[str, Any] = {_IDS: self._distinct()}
+        nested: dict[str, Any] = {_IDS: self._distinct()}
         if inner:
-            below["below"] = self._counted(inner, query, order, samples)
+            nested["below"] = self._aggregation(inner, query, order, samples)
         elif samples:
-            below["samples"] = {"top_hits": {"size": samples, "sort": order}}
+            nested["samples"] = {"top_hits": {"size": samples, "sort": order}}
         if level.interval:
-            form = {"calendar_interval": level.interval, "format": _FORMATS[level.interval], "min_doc_count": 1}
-            return {"date_histogram": {"field": self._path(level.field), **form}, "aggs": below}
+            periods = {"calendar_interval": level.interval, "format": _FORMATS[level.interval], "min_doc_count": 1}
+            return {"date_histogram": {"field": self._path(level.field), **periods}, "aggs": nested}
         top = query.call.top_n if level is query.group_by[0] else query.call.top_n_per_group
-        most = {"size": top, "order": [{_IDS: "desc"}, {"_key": "asc"}]}
-        return {"terms": {"field": self._path(level.field), **most}, "aggs": below}
+        ranking = {"size": top, "order": [{_IDS: "desc"}, {"_key": "asc"}]}
+        return {"terms": {"field": self._path(level.field), **ranking}, "aggs": nested}
 
-    def _read(self, found: Mapping[str, Any] | None, levels: Sequence[Level]) -> list[Bucket]:
-        if found is None:
+    def _buckets(self, aggregation: Mapping[str, Any] | None, levels: Sequence[Level]) -> list[Bucket]:
+        if aggregation is None:
             return []
         return [
             Bucket(
@@ -191,7 +191,7 @@ class OpenSearchEvents:
                     shown(hit["_source"], self.fields)
                     for hit in bucket.get("samples", {}).get("hits", {}).get("hits", ())
                 ),
-                buckets=tuple(self._read(bucket.get("below"), levels[1:])),
+                buckets=tuple(self._buckets(bucket.get("below"), levels[1:])),
             )
-            for bucket in found["buckets"]
+            for bucket in aggregation["buckets"]
         ]

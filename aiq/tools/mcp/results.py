@@ -45,24 +45,24 @@ class Reading:
     def result(self, given: CallToolResult) -> ToolResult:
         """Raises ToolError (`failed`) if the tool says that it failed."""
         if given.is_error:
-            why = one_line(" ".join(_texts(given))) or "it failed and does not say why"
-            raise ToolError(ToolErrorKind.FAILED, f"{self._tool}: {truncate(why, self._max_chars)}")
-        shown = self._shown(given)
-        seen = shown[: self._max_chars]
-        sources = self._sources.values() if seen == shown else [s for s in self._sources.values() if s.address in seen]
-        return ToolResult(content=truncate(shown, self._max_chars), sources=tuple(sources), denied=self._denied)
+            reason = one_line(" ".join(_texts(given))) or "it failed and does not say why"
+            raise ToolError(ToolErrorKind.FAILED, f"{self._tool}: {truncate(reason, self._max_chars)}")
+        text = self._content_text(given)
+        head = text[: self._max_chars]
+        sources = self._sources.values() if head == text else [s for s in self._sources.values() if s.address in head]
+        return ToolResult(content=truncate(text, self._max_chars), sources=tuple(sources), denied=self._denied)
 
-    def _shown(self, given: CallToolResult) -> str:
+    def _content_text(self, result: CallToolResult) -> str:
         """The content's blocks, and the structured content if their texts do not say all of it."""
-        structured, texts = given.structured_content, _texts(given)
+        structured, texts = result.structured_content, _texts(result)
         if any(_json(text) == structured for text in texts):  # as the protocol asks for
             structured = None
         data = self._allowed(structured)
         self._declare(data, {})
         repeated = self._denied > 0  # by the texts, which should say what structured content does
-        blocks = [block for block in given.content if not (repeated and isinstance(block, TextContent))]
+        blocks = [block for block in result.content if not (repeated and isinstance(block, TextContent))]
         parts = [text for block in blocks if (text := self._block(block))]
-        if data is not None and (repeated or not _says("\n".join(texts), data)):
+        if data is not None and (repeated or not _contains("\n".join(texts), data)):
             parts.append(escape_tags(json.dumps(data, ensure_ascii=False)))
         return "\n\n".join(parts)
 
@@ -93,13 +93,13 @@ class Reading:
                     self._add(url, "", paragraph)
         return escape_tags(text)
 
-    def _resource(self, uri: str, title: str, text: str, instead: str = "") -> str:
+    def _resource(self, uri: str, title: str, text: str, placeholder: str = "") -> str:
         """A resource as a block, with its title or the last part of its address as the title."""
         if self._denies(uri):
             self._denied += 1
             return ""
         title = title or _name(uri) or uri
-        return document(self._add(uri, title, text), title, text or instead)
+        return document(self._add(uri, title, text), title, text or placeholder)
 
     def _allowed(self, data: Any) -> Any:
         """JSON without denied pages."""
@@ -122,9 +122,9 @@ class Reading:
             for value in data.values() if isinstance(data, dict) else data:
                 self._declare(value, data if isinstance(data, dict) else holder)
         elif _is_address(data):
-            named = [holder[name] for name in ("title", "name") if isinstance(holder.get(name), str)]
+            titles = [holder[name] for name in ("title", "name") if isinstance(holder.get(name), str)]
             texts = [value for value in holder.values() if isinstance(value, str) and not _is_address(value)]
-            self._add(data, "".join(named[:1]), max(texts, key=len, default=""))
+            self._add(data, "".join(titles[:1]), max(texts, key=len, default=""))
 
     def _add(self, address: str, title: str, text: str) -> str:
         """Declare a source: by its URL or, if it is not on the web, by its address, a file by its name alone.
@@ -132,19 +132,19 @@ class Reading:
         The first source with an address counts. Returns the URL or key.
         """
         name = _name(address) if address.lower().startswith("file:") else ""
-        safe = safe_url(name or address)
-        if safe not in self._sources:
-            place = {"url": safe} if _is_web(address) else {"citation_key": safe}
-            source = Source(**place, title=one_line(title), text=text[: self._max_chars], tool=self._tool)
-            self._sources[safe] = source
-        return safe
+        key = safe_url(name or address)
+        if key not in self._sources:
+            location = {"url": key} if _is_web(address) else {"citation_key": key}
+            source = Source(**location, title=one_line(title), text=text[: self._max_chars], tool=self._tool)
+            self._sources[key] = source
+        return key
 
     def _denies(self, value: object) -> bool:
         return _is_web(value) and self._deny.has(value)
 
 
-def _texts(given: CallToolResult) -> list[str]:
-    return [block.text for block in given.content if isinstance(block, TextContent)]
+def _texts(result: CallToolResult) -> list[str]:
+    return [block.text for block in result.content if isinstance(block, TextContent)]
 
 
 def _name(address: str) -> str:
@@ -167,15 +167,15 @@ def _json(text: str) -> Any:
         return None
 
 
-def _says(text: str, data: Any) -> bool:
+def _contains(text: str, data: Any) -> bool:
     """Whether a text has every string and number of the data, as it is or as JSON spells it."""
-    return all(any(form in text for form in forms) for forms in _spelled(data))
+    return all(any(form in text for form in forms) for forms in _spellings(data))
 
 
-def _spelled(data: Any) -> Iterator[tuple[str, ...]]:
+def _spellings(data: Any) -> Iterator[tuple[str, ...]]:
     if isinstance(data, dict | list):
         for value in data.values() if isinstance(data, dict) else data:
-            yield from _spelled(value)
+            yield from _spellings(value)
     elif isinstance(data, str):
         yield data, json.dumps(data, ensure_ascii=False)[1:-1], json.dumps(data)[1:-1]
     elif isinstance(data, int | float) and not isinstance(data, bool):

@@ -46,38 +46,38 @@ async def open_servers(settings: RunSettings, recorder: Recorder) -> AsyncIterat
     """
     servers = [McpServer(name, settings.tools.of(name)) for name in settings.tools.mcp]
     try:
-        known = recorder.about.get(_RECORDED, {}) if recorder.reads else {}
+        recorded = recorder.about.get(_RECORDED, {}) if recorder.reads else {}
 
-        async def listed(server: McpServer) -> Any:
-            if server.name in known:
-                return known[server.name]
+        async def fetch(server: McpServer) -> Any:
+            if server.name in recorded:
+                return recorded[server.name]
             if recorder.replays:
                 raise UserError(f"{server.setting}: the recording has no such server; record it with cassette=auto")
-            return [_listed(tool).model_dump(mode="json") for tool in await server.tools()]
+            return [_listed_tool(tool).model_dump(mode="json") for tool in await server.tools()]
 
-        found = dict(zip((s.name for s in servers), await gather_bounded(servers, listed, len(servers)), strict=True))
-        recorder.describe({_RECORDED: found})
-        found = recorder.about.get(_RECORDED, found) if recorder.writes else found  # as a replay will read it
+        tools = dict(zip((s.name for s in servers), await gather_bounded(servers, fetch, len(servers)), strict=True))
+        recorder.describe({_RECORDED: tools})
+        tools = recorder.about.get(_RECORDED, tools) if recorder.writes else tools  # as a replay will read it
         deny = DenyList(settings.web.deny)
-        yield {s.setting: [McpTool(s, tool, deny) for tool in _selected(s, found[s.name])] for s in servers}
+        yield {s.setting: [McpTool(s, tool, deny) for tool in _select(s, tools[s.name])] for s in servers}
     finally:
         await asyncio.gather(*(server.close() for server in servers))
 
 
-def _listed(tool: Any) -> ListedTool:
-    described = tool.description or tool.title or tool.name
+def _listed_tool(tool: Any) -> ListedTool:
+    description = tool.description or tool.title or tool.name
     parameters = {"type": "object", "properties": {}, **tool.input_schema}
-    return ListedTool(name=tool.name, description=described.strip(), parameters=parameters)
+    return ListedTool(name=tool.name, description=description.strip(), parameters=parameters)
 
 
-def _selected(server: McpServer, listed: Iterable[Any]) -> list[ListedTool]:
+def _select(server: McpServer, listing: Iterable[Any]) -> list[ListedTool]:
     """The tools of a server that its settings select. Raises ConfigError for one that it does not have."""
-    tools = {tool.name: tool for tool in map(ListedTool.model_validate, listed)}
+    tools = {tool.name: tool for tool in map(ListedTool.model_validate, listing)}
     names = list(tools) if server.settings.tools is None else server.settings.tools
     for name in names:
         if name not in tools:
-            there = ", ".join(tools) or "none"
-            raise ConfigError(f"{server.setting}.tools: the server has no tool '{name}'; there are: {there}")
+            available = ", ".join(tools) or "none"
+            raise ConfigError(f"{server.setting}.tools: the server has no tool '{name}'; there are: {available}")
     return [tools[name] for name in names]
 
 
@@ -94,12 +94,12 @@ class McpTool:
 
     async def run(self, arguments: BaseModel) -> ToolResult:
         """Raises ToolError: denied, or as `McpServer.call` and `Reading.result` do."""
-        given = arguments.model_dump(mode="json")
-        for text in _strings(given):
+        values = arguments.model_dump(mode="json")
+        for text in _strings(values):
             self._deny.check(text)
         settings = self._server.settings
         assert settings.max_chars is not None
-        result = await self._server.call(self._listed.name, given, self.name)
+        result = await self._server.call(self._listed.name, values, self.name)
         in_text = settings.sources == "text"
         return Reading(self.name, settings.max_chars, self._deny, urls_in_text=in_text).result(result)
 
@@ -118,16 +118,16 @@ def arguments_of(schema: Mapping[str, Any]) -> type[BaseModel]:
 
         @model_validator(mode="before")
         @classmethod
-        def _fits(cls, given: Any) -> Any:
+        def _fits(cls, values: Any) -> Any:
             try:
-                wrong = [
-                    f"{'.'.join(map(str, e.path))}: {e.message}".lstrip(": ") for e in validator.iter_errors(given)
+                problems = [
+                    f"{'.'.join(map(str, e.path))}: {e.message}".lstrip(": ") for e in validator.iter_errors(values)
                 ]
             except Unresolvable:
-                wrong = []
-            if wrong:
-                raise ValueError("; ".join(text[:300] for text in wrong[:3]))
-            return given
+                problems = []
+            if problems:
+                raise ValueError("; ".join(text[:300] for text in problems[:3]))
+            return values
 
         @classmethod
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:

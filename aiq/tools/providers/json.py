@@ -84,65 +84,65 @@ class JsonSearch(SearchProvider):
             raise ConfigError("search.base_url must be set: search.options.url has {base_url} in it")
         self._base = (settings.base_url or "").rstrip("/")
         self._key = read_key(settings.api_key_env, "search.api_key_env")
-        headers = _filled(dict(self._options.headers), {"{key}": self._key})
-        where = self._options.url.partition("?")[0].replace("{base_url}", self._base)
-        failure = f"web search failed: {where}: {{}}"
-        self._api = ApiClient(client, where, settings.timeout_seconds, failure, headers, self._key)
+        headers = _fill(dict(self._options.headers), {"{key}": self._key})
+        endpoint = self._options.url.partition("?")[0].replace("{base_url}", self._base)
+        failure = f"web search failed: {endpoint}: {{}}"
+        self._api = ApiClient(client, endpoint, settings.timeout_seconds, failure, headers, self._key)
 
     async def search(self, query: str, max_results: int) -> Found:
-        options, number = self._options, {"{max_results}": max_results}
-        quoted = {"{key}": quote(self._key, safe=""), **number, _QUERY: quote(query, safe="")}
-        url = _filled(options.url, {"{base_url}": self._base, **quoted})
-        body = None if options.body is None else _filled(options.body, {"{key}": self._key, **number, _QUERY: query})
+        options, limit = self._options, {"{max_results}": max_results}
+        quoted = {"{key}": quote(self._key, safe=""), **limit, _QUERY: quote(query, safe="")}
+        url = _fill(options.url, {"{base_url}": self._base, **quoted})
+        body = None if options.body is None else _fill(options.body, {"{key}": self._key, **limit, _QUERY: query})
         answer = (await self._api.send(options.method, url, body, _Answer)).root
-        listed = answer if options.results is None else _at(answer, options.results)
-        if not isinstance(listed, list):
+        items = answer if options.results is None else _value_at(answer, options.results)
+        if not isinstance(items, list):
             raise self._api.error(ToolErrorKind.MALFORMED, f"no list at search.options.results={options.results}")
-        if not listed and (failed := _at(answer, options.failures)):
-            said = json.dumps(failed, ensure_ascii=False)[:MESSAGE_CHARS]
-            raise self._api.error(ToolErrorKind.HTTP, f"nothing was found, and {options.failures} are {said}")
+        if not items and (failures := _value_at(answer, options.failures)):
+            excerpt = json.dumps(failures, ensure_ascii=False)[:MESSAGE_CHARS]
+            raise self._api.error(ToolErrorKind.HTTP, f"nothing was found, and {options.failures} are {excerpt}")
         names = options.fields
-        results = [result for result in listed if _text(result, names.url)]
-        if listed and not results:
+        results = [result for result in items if _text(result, names.url)]
+        if items and not results:
             raise self._api.error(ToolErrorKind.MALFORMED, f"no result has search.options.fields.url={names.url}")
         if names.score is not None:
-            results.sort(key=lambda result: _number(_at(result, names.score)), reverse=True)
+            results.sort(key=lambda result: _number(_value_at(result, names.score)), reverse=True)
         return Found(hits=tuple(self._hit(result) for result in results[:max_results]))
 
     def _hit(self, result: Any) -> SearchHit:
         names = self._options.fields
         url, title, text, date = (_text(result, name) for name in (names.url, names.title, names.content, names.date))
-        relevance = relevance_of(_at(result, names.relevance))
+        relevance = relevance_of(_value_at(result, names.relevance))
         return SearchHit(url=url, title=title, text=text, published=date or None, relevance=relevance)
 
 
-def _filled(template: Any, places: Mapping[str, Any]) -> Any:
+def _fill(template: Any, placeholders: Mapping[str, Any]) -> Any:
     """The template with its placeholders filled in, in order; a text that is only a placeholder becomes its value."""
     if isinstance(template, Mapping):
-        return {name: _filled(value, places) for name, value in template.items()}
+        return {name: _fill(value, placeholders) for name, value in template.items()}
     if isinstance(template, list):
-        return [_filled(value, places) for value in template]
+        return [_fill(value, placeholders) for value in template]
     if isinstance(template, str):
-        for place, value in places.items():
-            template = value if template == place else template.replace(place, str(value))
+        for placeholder, value in placeholders.items():
+            template = value if template == placeholder else template.replace(placeholder, str(value))
             if not isinstance(template, str):
                 break
     return template
 
 
-def _at(value: Any, path: str | None) -> Any:
+def _value_at(value: Any, path: str | None) -> Any:
     """The value at a dotted path of nested objects, for each item of a list on the way; None if there is nothing."""
-    name, _, below = (path or "").partition(".")
+    name, _, rest = (path or "").partition(".")
     if isinstance(value, list):
-        return [_at(item, path) for item in value]
-    found = value.get(name) if isinstance(value, dict) else None
-    return _at(found, below) if below else found
+        return [_value_at(item, path) for item in value]
+    inner = value.get(name) if isinstance(value, dict) else None
+    return _value_at(inner, rest) if rest else inner
 
 
 def _text(result: Any, path: str | None) -> str:
     """The texts and numbers at a path, one below the other."""
-    found = _at(result, path)
-    items = found if isinstance(found, list) else [found]
+    value = _value_at(result, path)
+    items = value if isinstance(value, list) else [value]
     return "\n".join(str(item) for item in items if isinstance(item, str | int | float)).strip()
 
 

@@ -72,8 +72,8 @@ async def test_a_report_already_written_is_in_the_row_of_an_attempt_that_fails_l
     sources = BrokenRegistry() if "broken" in says else SourceRegistry()
     async with on_bench(script, limits=limits, sources=sources) as bench:
         sample = Sample(id="s1", question=Question(text="Who?" if script is LOST else TASK))
-        made: Any = agent(**{"entry": "deep", **settings})
-        row = await run_attempt(made, sample, bench.session, rows.append)
+        aiq_agent: Any = agent(**{"entry": "deep", **settings})
+        row = await run_attempt(aiq_agent, sample, bench.session, rows.append)
     assert rows == [row]
     assert (row.status, row.report, row.raw_report) == (status, None, raw)
     assert row.error is not None
@@ -128,7 +128,7 @@ def test_variants_count_in_the_hash_of_the_agents_prompts(tmp_path: Path) -> Non
     def digest(*overrides: str) -> str | None:
         return prompts_digest(make_plan(settings_from(compose(["experiment=shallow_freshqa", *overrides]))))
 
-    same = variant(tmp_path, "planner.j2", PROMPTS.source("planner.j2"))
-    assert digest(f"agent.prompts_dir={same}") == digest()
-    other = variant(tmp_path, "planner.j2", "Plan.")
-    assert digest(f"agent.prompts_dir={other}") != digest()
+    unchanged = variant(tmp_path, "planner.j2", PROMPTS.source("planner.j2"))
+    assert digest(f"agent.prompts_dir={unchanged}") == digest()
+    changed = variant(tmp_path, "planner.j2", "Plan.")
+    assert digest(f"agent.prompts_dir={changed}") != digest()

@@ -54,9 +54,9 @@ async def test_a_question_takes_its_route(text: str, route: str, entered: list[s
     else:
         assert [citation.source for citation in report.audit.valid_citations] == ["https://pages.test/orlune"]
     if route == "deep":
-        first = bench.endpoint.of("aiq.orchestrator")[0]
-        assert "Plan (not shown to the user):\nOrlune\n1. Origins" in first.system
-        assert first.last_user == TASK
+        request = bench.endpoint.of("aiq.orchestrator")[0]
+        assert "Plan (not shown to the user):\nOrlune\n1. Origins" in request.system
+        assert request.last_user == TASK
 
 
 async def test_an_insufficient_answer_escalates_through_the_clarifier() -> None:
@@ -142,9 +142,9 @@ async def test_history_gives_a_follow_up_its_context_and_is_trimmed() -> None:
     history = tuple(Turn(speaker=s, text=f"{s} {n}") for n in range(6) for s in ("user", "assistant"))
     async with on_bench(chat()) as bench:
         await bench.ask(agent(max_history=4), "And its mayor?", history=history)
-    asked = bench.endpoint.of("aiq.intent_classifier")[0].last_user
-    assert "User: user 5\nAssistant: assistant 5" in asked
-    assert "assistant 4" not in asked  # would be first, and the first is always the user's
+    prompt = bench.endpoint.of("aiq.intent_classifier")[0].last_user
+    assert "User: user 5\nAssistant: assistant 5" in prompt
+    assert "assistant 4" not in prompt  # would be first, and the first is always the user's
     texts = [message.text for message in bench.endpoint.of("aiq.shallow_researcher")[0].messages[1:]]
     assert texts == ["user 5", "assistant 5", "And its mayor?"]
 
@@ -153,13 +153,13 @@ async def test_history_gives_a_follow_up_its_context_and_is_trimmed() -> None:
 async def test_the_turns_of_an_attempt_are_one_conversation(entry: str) -> None:
     """The chat remembers by its thread, a researcher alone by the history: both see each turn once."""
     sample = Sample(id="s1", question=Question(text="And its river?"), turns=("Who is the mayor?",))
-    asked_agent: Any = agent(entry=entry)
+    aiq_agent: Any = agent(entry=entry)
     async with on_bench(chat(), memory="run.1.1") as bench:
-        row = await run_attempt(asked_agent, sample, bench.session, lambda row: None)
+        row = await run_attempt(aiq_agent, sample, bench.session, lambda row: None)
     assert (row.status, row.route, len(row.turns)) == ("completed", "shallow", 1)
     assert row.turns[0].report == row.report == SHORT
-    asked = bench.endpoint.of("aiq.shallow_researcher")[-2]
-    assert [(message.role, message.text) for message in asked.messages[1:]] == [
+    request = bench.endpoint.of("aiq.shallow_researcher")[-2]
+    assert [(message.role, message.text) for message in request.messages[1:]] == [
         ("user", "Who is the mayor?"),
         ("assistant", SHORT),
         ("user", "And its river?"),
@@ -179,8 +179,8 @@ async def test_sources_of_an_escalated_route_are_in_the_order_of_its_stages() ->
 @pytest.mark.parametrize("verify", [True, False])
 async def test_what_the_run_does_not_verify_remains_as_written(verify: bool) -> None:
     made_up = SHORT.replace("https://pages.test/orlune", MADE_UP)
-    given = {"citations": configured(CitationSettings, verify=verify)}
-    report, _ = await research(chat(shallow=made_up), given=given)
+    fields = {"citations": configured(CitationSettings, verify=verify)}
+    report, _ = await research(chat(shallow=made_up), given=fields)
     assert (MADE_UP in report.text, report.audit is None) == (not verify, not verify)
     assert report.raw_text == made_up
     assert verify or report.text == made_up

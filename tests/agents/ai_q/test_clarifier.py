@@ -59,8 +59,8 @@ async def test_remaining_questions_count_down_to_max_turns() -> None:
     assert first.tool_names == ()  # since there is no search budget
     assert "Questions left: 1" in second.last_user
     assert "Q: Which period?\nA: The last ten years" in second.last_user
-    planned = bench.endpoint.of(PLANNER_ROLE)[0].last_user
-    assert "A: The last ten years\nQ: Which period?\nA: Trade" in planned
+    prompt = bench.endpoint.of(PLANNER_ROLE)[0].last_user
+    assert "A: The last ten years\nQ: Which period?\nA: Trade" in prompt
     assert "A: The last ten years\nQ: Which period?\nA: Trade\n\nPlan (" in briefing(bench)
 
 
@@ -69,9 +69,9 @@ async def test_no_is_an_answer_and_unlike_skip_does_not_end_the_questions() -> N
     _, bench = await clarified(asking, user)
     assert user.shown == ["Which period?"] * 2
     assert [event.answer for event in bench.logged(Approval) if event.kind == "question"] == ["No.", "Skip."]
-    planned = bench.endpoint.of(PLANNER_ROLE)[0].last_user
-    assert "A: No." in planned
-    assert "Skip" not in planned
+    prompt = bench.endpoint.of(PLANNER_ROLE)[0].last_user
+    assert "A: No." in prompt
+    assert "Skip" not in prompt
 
 
 async def test_a_question_asked_without_searching_is_nudged_once_and_the_nudge_is_not_kept() -> None:
@@ -80,11 +80,11 @@ async def test_a_question_asked_without_searching_is_nudged_once_and_the_nudge_i
 
     user = ScriptedUser(["Upper", "skip"], [])
     _, bench = await clarified(clarifier, user)
-    hasty, nudged, searched, again = bench.endpoint.of(ROLE)
+    hasty, nudged, searched, last = bench.endpoint.of(ROLE)
     assert NUDGE not in [message.text for message in hasty.messages]
     assert nudged.last_user == NUDGE
     assert "web_search_tool" in nudged.tool_names
-    for later in (searched, again):  # results and a format reminder, but neither nudge nor hasty question
+    for later in (searched, last):  # results and a format reminder, but neither nudge nor hasty question
         assert later.last_user == JSON_ONLY
         assert [message.role for message in later.messages] == ["system", "user", "assistant", "tool", "user"]
         assert "orlune is well described" in later.messages[3].text
@@ -129,17 +129,17 @@ async def test_a_tool_that_was_not_offered_is_not_run() -> None:
 )
 def test_an_unusable_reply_leads_to_a_general_question_about_the_topic(reply: str, question: str | None) -> None:
     task = "A report on rivers " * 20
-    asked = next_question(reply, task)
-    assert asked == question or (str(question) in str(asked) and f'"{task[:80]}"' in str(asked))
+    result = next_question(reply, task)
+    assert result == question or (str(question) in str(result) and f'"{task[:80]}"' in str(result))
 
 
 async def test_history_and_documents_reach_the_prompt() -> None:
     history = (Turn(speaker="user", text="Hello"), Turn(speaker="assistant", text="Hi, what about rivers?"))
     question = Question(text=TASK, history=history, documents=(Document(file_name="map.pdf", summary="A map."),))
     _, bench = await clarified(content, question=question)
-    asked = bench.endpoint.of(ROLE)[0].last_user
-    assert "User: Hello\nAssistant: Hi, what about rivers?" in asked
-    assert "map.pdf: A map." in asked
+    prompt = bench.endpoint.of(ROLE)[0].last_user
+    assert "User: Hello\nAssistant: Hi, what about rivers?" in prompt
+    assert "map.pdf: A map." in prompt
 
 
 @pytest.mark.parametrize("enable_clarifier", [True, False])
@@ -218,9 +218,9 @@ async def test_what_the_user_does_not_confirm_as_a_new_question_is_feedback(says
     user = ScriptedUser([says], ["Who is the mayor?", "approve"])
     report, bench = await clarified(content, user, enable_plan_approval=True)
     assert report.route == "deep"
-    again = bench.endpoint.of(PLANNER_ROLE)[1].last_user
-    assert all(f"<feedback>\n{said}\n</feedback>" in again for said in ("Who is the mayor?", *feedback))
-    assert again.count("</feedback>") == 1 + len(feedback)
+    prompt = bench.endpoint.of(PLANNER_ROLE)[1].last_user
+    assert all(f"<feedback>\n{remark}\n</feedback>" in prompt for remark in ("Who is the mayor?", *feedback))
+    assert prompt.count("</feedback>") == 1 + len(feedback)
 
 
 async def test_replies_of_an_automatic_user_are_only_feedback() -> None:

@@ -111,23 +111,23 @@ async def test_the_stack_of_each_agent(role: str) -> None:
         think = call("functions.think<|channel|>json", thought="hm")
         return by_turn(calls(think, *searches), REPORT)(request)
 
-    found, bench = await run(where(role, acts))
-    searched = role != ORCHESTRATOR
-    called, requests = bench.logged(ToolCalled), bench.endpoint.of(role)
+    state, bench = await run(where(role, acts))
+    can_search = role != ORCHESTRATOR
+    tool_calls, requests = bench.logged(ToolCalled), bench.endpoint.of(role)
     assert [request.attempt for request in requests] == [0, 1, 2, 3, 0]
-    assert [event.tool for event in called] == ["think", "web_search_tool"][: 1 + searched]
+    assert [event.tool for event in tool_calls] == ["think", "web_search_tool"][: 1 + can_search]
     recoveries = [event.detail for event in bench.logged(Recovery) if event.what == "tool_name"]
     assert recoveries == ["functions.think<|channel|>json -> think"]
-    asked, answer, *_ = requests[-1].messages[-1 - len(called) :]
-    assert (asked.tool_calls[0].function.name, answer.text) == ("think", "Thought recorded: hm")
-    ids = {c.id for c in asked.tool_calls}
-    assert {event.call_id for event in called} == ids
+    reply_message, answer, *_ = requests[-1].messages[-1 - len(tool_calls) :]
+    assert (reply_message.tool_calls[0].function.name, answer.text) == ("think", "Thought recorded: hm")
+    ids = {c.id for c in reply_message.tool_calls}
+    assert {event.call_id for event in tool_calls} == ids
     sources = bench.session.sources.all()
-    assert [(source.url, source.call_id in ids) for source in sources] == [("https://pages.test/q", True)] * searched
+    assert [(source.url, source.call_id in ids) for source in sources] == [("https://pages.test/q", True)] * can_search
     assert bench.session.usage.by_role()[role].unreported_calls == 0
-    assert found.messages[-1].content == REPORT.strip()
+    assert state.messages[-1].content == REPORT.strip()
     if role == ORCHESTRATOR:  # the repaired reply keeps its usage and metadata
-        reply: Any = found.messages[1]
+        reply: Any = state.messages[1]
         assert (reply.usage_metadata["total_tokens"] > 0, reply.response_metadata["model_name"]) == (True, "test")
 
 
@@ -152,32 +152,32 @@ async def test_pruning_changes_only_what_the_model_sees(
 ) -> None:
     acts = by_turn(*(search(f"q{number}") for number in range(searches)), "Done.")
     _, bench = await run(where(role, acts), {"search": WebSearch(text=LONG)}, **settings)
-    shown = results(bench.endpoint.of(role)[-1])
-    assert [MARK in text and len(text) <= 2000 for text in shown] == [True] * short + [False] * (searches - short)
-    assert all(f'<Document href="https://pages.test/q{n}">' in text for n, text in enumerate(shown))
+    texts = results(bench.endpoint.of(role)[-1])
+    assert [MARK in text and len(text) <= 2000 for text in texts] == [True] * short + [False] * (searches - short)
+    assert all(f'<Document href="https://pages.test/q{n}">' in text for n, text in enumerate(texts))
     assert all(len(event.content) > 2800 for event in bench.logged(ToolReturned))
     assert all(source.text == LONG for source in bench.session.sources.all())
-    noted = [event.value for event in bench.logged(Decision) if event.name == "pruning"]
-    assert noted == list(range(1, short + 1))
+    counts = [event.value for event in bench.logged(Decision) if event.name == "pruning"]
+    assert counts == list(range(1, short + 1))
 
 
 async def test_every_fact_that_researchers_found_reaches_the_writer() -> None:
     at_once, loops = 4, 3
     queries = [f"q{number}" for number in range(at_once * loops)]
     facts = {query: [f"{query} fact {n} is told in a sentence of its own [1]." for n in range(60)] for query in queries}
-    rounds = [queries[at : at + at_once] for at in range(0, len(queries), at_once)]
+    rounds = [queries[i : i + at_once] for i in range(0, len(queries), at_once)]
 
     def script(request: ChatRequest) -> ChatReply | int:
         if request.role == ORCHESTRATOR:
             return by_turn(*(calls(*map(dispatch, group)) for group in rounds), REPORT)(request)
-        asked = request.last_user.rsplit("- ", 1)[-1]
+        question = request.last_user.rsplit("- ", 1)[-1]
         return ChatReply(
-            text="\n".join([*facts[asked], "", "**Sources**", f"[1] {asked} - https://pages.test/{asked}"])
+            text="\n".join([*facts[question], "", "**Sources**", f"[1] {question} - https://pages.test/{question}"])
         )
 
     _, bench = await run(script, max_loops=loops, max_researcher_calls=at_once)
-    shown = "\n".join(results(bench.endpoint.of(ORCHESTRATOR)[-1]))
-    assert sum(fact in shown for told in facts.values() for fact in told) == 60 * at_once * loops
+    text = "\n".join(results(bench.endpoint.of(ORCHESTRATOR)[-1]))
+    assert sum(fact in text for stated in facts.values() for fact in stated) == 60 * at_once * loops
 
 
 # Budgets, state, limits.
@@ -203,11 +203,11 @@ async def test_a_subagent_that_never_ends_is_made_to_answer(role: str, heeds: st
         ends = (heeds == "no tools" and not request.tools) or (heeds == "a word" and request.last_user == NO_TOOLS)
         return ChatReply(text="Enough.") if ends else calls(call("think", thought="hm"))
 
-    found, bench = await run(where(role, acts), max_searches_per_researcher=1)
+    state, bench = await run(where(role, acts), max_searches_per_researcher=1)
     assert len(bench.endpoint.of(role)) == 2 * 1 + 8 + (1 if heeds == "no tools" else 2)
-    assert ("Enough." in [str(message.content) for message in results_in(found)]) is (heeds != "nothing")
-    asked_again = [event.detail for event in bench.logged(Recovery) if event.what == "tool_call_without_tools"]
-    assert asked_again == ["think"] * (heeds != "no tools")
+    assert ("Enough." in [str(message.content) for message in results_in(state)]) is (heeds != "nothing")
+    repairs = [event.detail for event in bench.logged(Recovery) if event.what == "tool_call_without_tools"]
+    assert repairs == ["think"] * (heeds != "no tools")
 
 
 async def test_earlier_turns_do_not_count_as_rounds_and_the_usage_of_every_role_is_recorded() -> None:
@@ -240,30 +240,30 @@ async def test_todos_files_and_subagents_are_in_the_state() -> None:
         notes = call("write_file", file_path="/shared/notes.md", content="n")
         return by_turn(calls(call("write_todos", todos=steps), plan), calls(dispatch("q"), notes), REPORT)(request)
 
-    found, bench = await run(script)
-    assert found.todos == steps
-    assert found.files["/shared/notes.md"] == "n"
-    assert '"title": "Orlune"' in found.files["/shared/plan.json"]  # kept because the planner returned it
-    assert [(s["name"], s["turn"], s["index"], s["status"]) for s in found.subagents] == [
+    state, bench = await run(script)
+    assert state.todos == steps
+    assert state.files["/shared/notes.md"] == "n"
+    assert '"title": "Orlune"' in state.files["/shared/plan.json"]  # kept because the planner returned it
+    assert [(s["name"], s["turn"], s["index"], s["status"]) for s in state.subagents] == [
         ("planner-agent", 1, 1, "completed"),
         ("researcher-agent", 2, 0, "completed"),
     ]
     helpers = ("write_todos", "write_file")
-    returned = [event for event in bench.logged(ToolReturned) if event.tool in helpers]
+    answers = [event for event in bench.logged(ToolReturned) if event.tool in helpers]
     assert [(event.tool, event.parent_id) for event in bench.logged(ToolCalled) if event.tool in helpers] == [
         (name, None) for name in helpers
     ]
-    assert [(event.tool, event.success, "/shared/notes.md" in event.content) for event in returned] == [
+    assert [(event.tool, event.success, "/shared/notes.md" in event.content) for event in answers] == [
         ("write_todos", True, False),
         ("write_file", True, True),
     ]
-    (ended,) = bench.logged(StageChanged)  # since it is verbose
-    assert ended.detail["subagents"] == ["planner-agent: completed", "researcher-agent: completed"]
+    (done,) = bench.logged(StageChanged)  # since it is verbose
+    assert done.detail["subagents"] == ["planner-agent: completed", "researcher-agent: completed"]
     planner, researcher = bench.logged(AgentStarted)
     assert (planner.agent, researcher.agent) == ("planner-agent", "researcher-agent")
     assert researcher.parent_id is not None
-    below = [event for event in bench.events if event.parent_id == researcher.parent_id]
-    assert {type(event) for event in below} == {AgentStarted, ModelCalled, ToolCalled, ToolReturned, AgentFinished}
+    children = [event for event in bench.events if event.parent_id == researcher.parent_id]
+    assert {type(event) for event in children} == {AgentStarted, ModelCalled, ToolCalled, ToolReturned, AgentFinished}
 
 
 async def test_a_limit_ends_the_attempt_even_inside_a_subagent() -> None:
@@ -312,8 +312,8 @@ def test_no_report_is_an_error() -> None:
 
 def drafts(then: Any, draft: str = REPORT, path: str = "/shared/draft.md") -> Any:
     """An orchestrator that writes a draft and states its gaps after one round, and then does `then`."""
-    written = call("write_file", file_path=path, content=draft)
-    return by_turn(calls(dispatch("q")), calls(written, call("think", thought="Gaps: none")), then)
+    write = call("write_file", file_path=path, content=draft)
+    return by_turn(calls(dispatch("q")), calls(write, call("think", thought="Gaps: none")), then)
 
 
 @pytest.mark.parametrize(
@@ -324,8 +324,8 @@ async def test_a_cut_off_last_message_does_not_replace_a_complete_report(path: s
     cut = drafts(completed(begins + REPORT[:500], finish="length"), path=path)
     async with on_bench(chat(roles={ORCHESTRATOR: cut})) as bench:
         sample = Sample(id="s1", question=Question(text=TASK))
-        made: Any = agent(entry="deep")
-        row = await run_attempt(made, sample, bench.session, lambda row: None)
+        aiq_agent: Any = agent(entry="deep")
+        row = await run_attempt(aiq_agent, sample, bench.session, lambda row: None)
     assert (row.status, row.outcome) == outcome
     assert (row.report, row.citation_status) == (REPORT.strip(), "verified")
 
@@ -339,17 +339,17 @@ async def test_a_draft_is_kept_whatever_fails_later() -> None:
 
 async def test_a_last_message_that_is_not_a_report_leaves_the_draft() -> None:
     """The draft lacks the last round and counts as partial; as the last message the same words are the report."""
-    found, _ = await run(where(ORCHESTRATOR, drafts("The report is written.")))
-    assert (found.messages[-1].content, found.partial) == (REPORT.strip(), True)
+    state, _ = await run(where(ORCHESTRATOR, drafts("The report is written.")))
+    assert (state.messages[-1].content, state.partial) == (REPORT.strip(), True)
     for entry in ("deep", "chat"):
         async with on_bench(chat(roles={ORCHESTRATOR: drafts("The report is written.")})) as bench:
             assert (await bench.ask(agent(entry=entry), TASK)).outcome == "partial"
-    found, _ = await run(where(ORCHESTRATOR, drafts(REPORT)))
-    assert (found.messages[-1].content, found.partial) == (REPORT.strip(), False)
-    found, _ = await run(where(ORCHESTRATOR, drafts("**Nothing** was found.", draft="# Draft\nNothing yet.")))
-    assert (found.messages[-1].content, found.partial) == ("**Nothing** was found.", False)
+    state, _ = await run(where(ORCHESTRATOR, drafts(REPORT)))
+    assert (state.messages[-1].content, state.partial) == (REPORT.strip(), False)
+    state, _ = await run(where(ORCHESTRATOR, drafts("**Nothing** was found.", draft="# Draft\nNothing yet.")))
+    assert (state.messages[-1].content, state.partial) == ("**Nothing** was found.", False)
 
 
 async def test_a_report_in_the_file_is_found() -> None:
-    found, _ = await run(by_turn(calls(call("write_file", file_path="/report.md", content=REPORT)), "It is written."))
-    assert found.messages[-1].content == REPORT.strip()
+    state, _ = await run(by_turn(calls(call("write_file", file_path="/report.md", content=REPORT)), "It is written."))
+    assert state.messages[-1].content == REPORT.strip()

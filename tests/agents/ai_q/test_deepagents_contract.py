@@ -29,27 +29,27 @@ def script(request: ChatRequest) -> ChatReply | int:
 
 async def asked(**settings: Any) -> tuple[dict[str, ChatRequest], DeepResearchAgentState]:
     """The first request of each role, and the final state."""
-    first: dict[str, ChatRequest] = {}
+    requests: dict[str, ChatRequest] = {}
     async with on_bench(script) as bench:
         state = DeepResearchAgentState(
             messages=[HumanMessage("Write a report")], clarifier_result="The plan.", available_documents=DOCUMENTS
         )
         result = await researcher(**settings).run(state)
     for request in bench.endpoint.requests:
-        first.setdefault(request.role, request)
-    return first, result
+        requests.setdefault(request.role, request)
+    return requests, result
 
 
 async def test_the_tools_are_small_and_exactly_our_two_subagents_are_offered() -> None:
-    first, _ = await asked()
+    requests, _ = await asked()
     files = ("ls", "read_file", "write_file")
-    orchestrator = first["aiq.orchestrator"]
+    orchestrator = requests["aiq.orchestrator"]
     assert orchestrator.tool_names == (*files, "task", "write_todos", "think")
     for role in ("aiq.planner", "aiq.researcher"):
-        assert first[role].tool_names == (*files, "web_search_tool", "think")
+        assert requests[role].tool_names == (*files, "web_search_tool", "think")
     (task,) = [tool.function for tool in orchestrator.tools if tool.function.name == "task"]
-    listed = [line.split(":")[0] for line in task.description.splitlines() if line.startswith("- ")]
-    assert listed == ["- planner-agent", "- researcher-agent"]
+    entries = [line.split(":")[0] for line in task.description.splitlines() if line.startswith("- ")]
+    assert entries == ["- planner-agent", "- researcher-agent"]
     size = sum(len(tool.model_dump_json()) for tool in orchestrator.tools)
     assert size < 3500  # deepagents' own texts are 15,000 characters, sent with every call
     without = (await asked(enable_todos=False))[0]["aiq.orchestrator"]
@@ -58,21 +58,21 @@ async def test_the_tools_are_small_and_exactly_our_two_subagents_are_offered() -
 
 
 async def test_prompts_are_ours_to_the_byte() -> None:
-    first, result = await asked()
-    listed = [{"name": "web_search_tool", "description": "Searches the web."}]
+    requests, result = await asked()
+    tools = [{"name": "web_search_tool", "description": "Searches the web."}]
     variables = {
         "current_datetime": "2026-11-01T09:00:00+00:00",
-        "tools": listed,
+        "tools": tools,
         "available_documents": DOCUMENTS,
         "clarifier_result": "The plan.",
         "limits": configured(DeepSettings),
     }
     for role in ("orchestrator", "planner", "researcher"):
-        messages = first[f"aiq.{role}"].messages
+        messages = requests[f"aiq.{role}"].messages
         assert [message.role for message in messages] == ["system", "user"]
         assert messages[0].content == PROMPTS.render(f"{role}.j2", **variables)
-    assert first["aiq.planner"].messages[1].text == "Plan it."
-    assert (result.clarifier_result, result.tools_info) == ("The plan.", listed)
+    assert requests["aiq.planner"].messages[1].text == "Plan it."
+    assert (result.clarifier_result, result.tools_info) == ("The plan.", tools)
 
 
 async def test_the_summariser_is_gone() -> None:

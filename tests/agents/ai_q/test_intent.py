@@ -34,8 +34,8 @@ async def classify(*replies: Any, **settings: Any) -> tuple[Classification, Any]
     [("deep", "deep"), (" Deep", "deep"), ("SHALLOW", "shallow"), ("medium", "shallow"), (None, "shallow")],
 )
 async def test_a_bad_or_missing_depth_is_shallow(depth: str | None, taken: str) -> None:
-    found, bench = await classify(classified(research_depth=depth, depth_reasoning=None))
-    assert (found.result.intent, found.depth.decision, found.depth.reasoning) == ("research", taken, "")
+    result, bench = await classify(classified(research_depth=depth, depth_reasoning=None))
+    assert (result.result.intent, result.depth.decision, result.depth.reasoning) == ("research", taken, "")
     (request,) = bench.endpoint.requests
     assert set(request.json_schema["required"]) == {"intent", "meta_response", "research_depth", "depth_reasoning"}
 
@@ -60,27 +60,27 @@ async def test_a_bad_or_missing_depth_is_shallow(depth: str | None, taken: str) 
     ],
 )
 async def test_a_route_that_can_be_read_needs_no_repair_call(reply: Any, route: str) -> None:
-    found, bench = await classify(reply)
-    assert (found.depth.decision if found.result.intent == "research" else "meta") == route
+    result, bench = await classify(reply)
+    assert (result.depth.decision if result.result.intent == "research" else "meta") == route
     assert len(bench.endpoint.requests) == 1
 
 
 @pytest.mark.parametrize("reply", [{"intent": "analysis"}, {"intent": "meta or research"}, {"intent": None}, "{}"])
 async def test_a_reply_without_a_readable_route_is_repaired(reply: Any) -> None:
-    found, _ = await classify(reply, classified(research_depth="deep"))
-    assert found.depth.decision == "deep"
+    result, _ = await classify(reply, classified(research_depth="deep"))
+    assert result.depth.decision == "deep"
 
 
 @pytest.mark.parametrize(("answer", "intent"), [("Hello!", "meta"), (" ", "research"), (None, "research")])
 async def test_meta_without_an_answer_is_research(answer: str | None, intent: str) -> None:
-    found, _ = await classify(classified("meta", meta_response=answer))
-    assert (found.result.intent, found.meta_response) == (intent, answer)
+    result, _ = await classify(classified("meta", meta_response=answer))
+    assert (result.result.intent, result.meta_response) == (intent, answer)
 
 
 async def test_one_repair_call_shows_the_first_part_of_the_bad_answer() -> None:
     bad = "not json " * 1000
-    found, bench = await classify(bad, classified(research_depth="deep"))
-    assert found.depth.decision == "deep"
+    result, bench = await classify(bad, classified(research_depth="deep"))
+    assert result.depth.decision == "deep"
     _, repair = bench.endpoint.requests
     assert bad[:REPAIR_CHARACTERS] in repair.last_user
     assert bad[: REPAIR_CHARACTERS + 1] not in repair.last_user
@@ -89,8 +89,8 @@ async def test_one_repair_call_shows_the_first_part_of_the_bad_answer() -> None:
 
 @pytest.mark.parametrize(("fallback", "seconds"), [("shallow", 7), ("deep", 500)])
 async def test_a_reply_still_unparsable_after_repair_takes_the_fallback_depth(fallback: str, seconds: int) -> None:
-    found, bench = await classify("no", "still no", fallback_depth=fallback, timeout_seconds=seconds)
-    assert (found.result.intent, found.depth.decision) == ("research", fallback)
+    result, bench = await classify("no", "still no", fallback_depth=fallback, timeout_seconds=seconds)
+    assert (result.result.intent, result.depth.decision) == ("research", fallback)
     assert bench.endpoint.seconds == [min(seconds, 120)] * 2  # llm.timeout_seconds ends a call sooner
 
 
@@ -113,8 +113,8 @@ async def test_a_failing_endpoint_is_an_error_and_not_a_decision(failure: Any, g
 
 async def test_without_a_message_the_depth_is_deep_with_no_model_call() -> None:
     async with on_bench(lambda request: 500) as bench:
-        found = await classifier().classify([])
-    assert (found.result.intent, found.depth.decision) == ("research", "deep")
+        result = await classifier().classify([])
+    assert (result.result.intent, result.depth.decision) == ("research", "deep")
     assert bench.endpoint.requests == []
 
 
@@ -125,8 +125,8 @@ async def test_static_text_comes_before_variable_text_which_cannot_leave_its_fen
         await classifier().classify([*history, HumanMessage("And its</question> mayor?")], tools, {"name": "Ada"})
     (request,) = bench.endpoint.requests
     assert request.system == PROMPTS.render("intent_classifier.j2")
-    asked = request.last_user
-    assert "Current date and time: 2026-11-01T09:00:00+00:00" in asked
-    assert "User: Tell me of Orlune.\nAssistant: It is a city." in asked
-    assert asked.index("web_search_tool") < asked.index("<question>\nAnd its</ question> mayor?\n</question>")
-    assert "Ada" in asked
+    prompt = request.last_user
+    assert "Current date and time: 2026-11-01T09:00:00+00:00" in prompt
+    assert "User: Tell me of Orlune.\nAssistant: It is a city." in prompt
+    assert prompt.index("web_search_tool") < prompt.index("<question>\nAnd its</ question> mayor?\n</question>")
+    assert "Ada" in prompt

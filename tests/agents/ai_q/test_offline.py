@@ -13,18 +13,18 @@ from aiq.runs.folder import RunFolder
 
 def test_more_rounds_state_more_of_what_the_task_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = []
+    scores = []
     for loops in (1, 2):
-        given = ["dataset.ids=[1]", "judge=[world]", "runner.progress=false", f"name=rounds-{loops}"]
+        options = ["dataset.ids=[1]", "judge=[world]", "runner.progress=false", f"name=rounds-{loops}"]
         few = ["agent.deep.max_researcher_calls=2", "agent.deep.max_searches_per_researcher=3"]
-        assert main(["run", "experiment=deep_drb", f"agent.deep.max_loops={loops}", *few, *given]) == 0
+        assert main(["run", "experiment=deep_drb", f"agent.deep.max_loops={loops}", *few, *options]) == 0
         folder = next(tmp_path.glob(f"results/rounds-{loops}/*"))
         row, score = (json.loads((folder / f"{kind}.jsonl").read_text("utf-8")) for kind in ("samples", "scores"))
-        found.append(score["value"])
+        scores.append(score["value"])
         events = events_of(RunFolder(folder), SampleKey("1", 1), row["attempt"])
         rounds = [event for event in events if event["type"] == "round"]
         assert [event["number"] for event in rounds] == list(range(1, loops + 1))
         assert all(event["queries"] and event["new_sources"] for event in rounds)
         assert row["audit"]["removed_citations"] == []
         assert len(row["audit"]["valid_citations"]) >= 5
-    assert found[0] < found[1]
+    assert scores[0] < scores[1]

@@ -75,11 +75,11 @@ def rendered(name: str, values: dict[str, Any]) -> str:
 
 def goldens() -> dict[str, str]:
     """The golden files by name; a bare one only if it differs."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for name in NAMES:
         full, bare, stem = rendered(name, FULL), rendered(name, BARE), name.removesuffix(".j2")
-        found |= {f"{stem}.txt": full} | ({f"{stem}.bare.txt": bare} if bare != full else {})
-    return found
+        files |= {f"{stem}.txt": full} | ({f"{stem}.bare.txt": bare} if bare != full else {})
+    return files
 
 
 RENDERED = goldens()
@@ -99,8 +99,8 @@ def test_every_golden_file_has_its_template() -> None:
 @pytest.mark.parametrize(("name", "variables"), SPECIFIED.items())
 def test_researchers_take_the_specified_variables_and_static_text_comes_first(name: str, variables: set[str]) -> None:
     assert needed(name) == variables
-    other = {**FULL, "current_datetime": "2027", "tools": [], "available_documents": [], "user_info": None}
-    first, second = (rendered(name, values).split("<!-- everything below differs")[0] for values in (FULL, other))
+    blank = {**FULL, "current_datetime": "2027", "tools": [], "available_documents": [], "user_info": None}
+    first, second = (rendered(name, values).split("<!-- everything below differs")[0] for values in (FULL, blank))
     assert first == second
 
 

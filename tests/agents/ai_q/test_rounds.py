@@ -30,9 +30,9 @@ NINE = plan([query(f"q{n}", f"s{n}") for n in range(6)], [f"s{n}" for n in range
 
 
 def test_a_plan_within_bounds_is_taken_unchanged() -> None:
-    found, repairs, faults = repair_plan(ResearchPlan.model_validate(GOOD), 4, 6)
+    reviewed, repairs, faults = repair_plan(ResearchPlan.model_validate(GOOD), 4, 6)
     assert (repairs, faults) == ([], [])
-    assert found.model_dump() == GOOD  # what we do not check is passed on
+    assert reviewed.model_dump() == GOOD  # what we do not check is passed on
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_a_plan_within_bounds_is_taken_unchanged() -> None:
     ],
 )  # fmt: skip
 def test_a_review(given: dict[str, Any], least: int, queries: list[str], repairs: list[str], faults: list[str]) -> None:
-    found, *notes = repair_plan(ResearchPlan.model_validate(given), least, 6)
-    assert [one.query for one in found.queries] == queries
+    reviewed, *notes = repair_plan(ResearchPlan.model_validate(given), least, 6)
+    assert [q.query for q in reviewed.queries] == queries
     assert notes == [repairs, faults]
 
 
@@ -107,20 +107,20 @@ def seen(bench: Any) -> str:
 
 @pytest.mark.parametrize("answer", [json.dumps(GOOD), f"Here it is:\n```json\n{json.dumps(GOOD)}\n```", "In the file."])
 async def test_a_good_plan_is_kept_in_the_file_and_shown(answer: str) -> None:
-    found, bench = await planned(answer, written=json.dumps(GOOD) if answer == "In the file." else None, plans=2)
-    assert json.loads(found.files[PLAN_FILE]) == GOOD
+    state, bench = await planned(answer, written=json.dumps(GOOD) if answer == "In the file." else None, plans=2)
+    assert json.loads(state.files[PLAN_FILE]) == GOOD
     assert seen(bench) == answer or json.loads(seen(bench)) == GOOD
     assert (decided(bench).value, decided(bench).cause) == (4, "as planned")
     assert decided(bench).detail["queries"] == {f"q{n}": [s] for n, s in enumerate(SECTIONS[:4])}
     assert bench.logged(Recovery) == []
-    refused = [event.error for event in bench.logged(ToolReturned) if event.tool == "task"]
-    assert refused == ["over_budget"]  # a second plan
+    errors = [event.error for event in bench.logged(ToolReturned) if event.tool == "task"]
+    assert errors == ["over_budget"]  # a second plan
 
 
 async def test_the_orchestrator_and_the_file_get_the_repaired_plan() -> None:
     many = json.dumps(plan([query(f"q{n}", "Rivers") for n in range(8)]))
-    found, bench = await planned(many, written=many)
-    assert json.loads(seen(bench)) == json.loads(found.files[PLAN_FILE])
+    state, bench = await planned(many, written=many)
+    assert json.loads(seen(bench)) == json.loads(state.files[PLAN_FILE])
     assert len(json.loads(seen(bench))["queries"]) == 6
     assert (decided(bench).value, decided(bench).cause) == (6, "repaired")
     (recovery,) = bench.logged(Recovery)
@@ -129,8 +129,8 @@ async def test_the_orchestrator_and_the_file_get_the_repaired_plan() -> None:
 
 @pytest.mark.parametrize("written", [None, json.dumps(GOOD)[:-9]], ids=["only said", "cut off in the file"])
 async def test_an_unreadable_plan_is_recorded_and_passed_on(written: str | None) -> None:
-    found, bench = await planned("I would look at rivers first.", written=written, plans=2)
-    assert found.files.get(PLAN_FILE) == written
+    state, bench = await planned("I would look at rivers first.", written=written, plans=2)
+    assert state.files.get(PLAN_FILE) == written
     assert seen(bench) == "I would look at rivers first."
     plans = [event for event in bench.logged(Decision) if event.name == "plan"]
     assert [(event.value, event.cause) for event in plans] == [(0, "unreadable")] * 2  # it may ask again
@@ -141,17 +141,17 @@ async def test_an_unreadable_plan_is_recorded_and_passed_on(written: str | None)
 
 @pytest.mark.parametrize("loops", [1, 3])
 async def test_after_the_last_round_the_researcher_is_withdrawn_and_the_anchor_is_last(loops: int) -> None:
-    found, bench = await run(eager, max_loops=loops)
+    state, bench = await run(eager, max_loops=loops)
     assert [event.number for event in bench.logged(Round)] == list(range(1, loops + 1))
-    *offered, last = bench.endpoint.of(ORCHESTRATOR)
-    assert all("task" in request.tool_names for request in offered)
-    assert all(request.messages[-1].text != SYNTHESIS_ANCHOR for request in offered)
+    *earlier, last = bench.endpoint.of(ORCHESTRATOR)
+    assert all("task" in request.tool_names for request in earlier)
+    assert all(request.messages[-1].text != SYNTHESIS_ANCHOR for request in earlier)
     assert "task" not in last.tool_names
     assert (last.messages[-1].role, last.messages[-1].text) == ("user", SYNTHESIS_ANCHOR)
     assert [event.cause for event in bench.logged(Decision)] == ["max_loops"]
     assert len(bench.search.queries) == 2 * loops
-    assert found.messages[-1].content == REPORT.strip()
-    assert all(message.content != SYNTHESIS_ANCHOR for message in found.messages)
+    assert state.messages[-1].content == REPORT.strip()
+    assert all(message.content != SYNTHESIS_ANCHOR for message in state.messages)
 
 
 async def test_a_round_is_an_event_with_queries_new_sources_and_gaps() -> None:
@@ -172,14 +172,14 @@ def led(*said: Any) -> Any:
 
 
 async def test_surplus_dispatches_are_answered_in_order_without_being_executed() -> None:
-    found, bench = await run(led(calls(*(dispatch(f"q{n}") for n in range(5))), REPORT), max_researcher_calls=3)
-    ids = [c["id"] for m in found.messages if isinstance(m, AIMessage) for c in m.tool_calls]
-    assert [message.tool_call_id for message in results_in(found)] == ids
-    assert ["over budget" in str(message.content) for message in results_in(found)] == [False] * 3 + [True] * 2
+    state, bench = await run(led(calls(*(dispatch(f"q{n}") for n in range(5))), REPORT), max_researcher_calls=3)
+    ids = [c["id"] for m in state.messages if isinstance(m, AIMessage) for c in m.tool_calls]
+    assert [message.tool_call_id for message in results_in(state)] == ids
+    assert ["over budget" in str(message.content) for message in results_in(state)] == [False] * 3 + [True] * 2
     assert sorted(bench.search.queries) == ["q0", "q1", "q2"]
     assert len(bench.endpoint.of(RESEARCHER)) == 6
-    refused = [event for event in bench.logged(ToolReturned) if not event.success]
-    assert [event.error for event in refused] == ["over_budget", "over_budget"]
+    refusals = [event for event in bench.logged(ToolReturned) if not event.success]
+    assert [event.error for event in refusals] == ["over_budget", "over_budget"]
     assert bench.logged(Round)[0].queries == ("q0", "q1", "q2")
 
 
@@ -192,10 +192,10 @@ async def test_a_dispatch_with_a_blank_task_counts(task: Any, rounds: int) -> No
 
 
 async def test_a_dispatch_of_a_withdrawn_researcher_is_refused() -> None:
-    found, bench = await run(led(*[calls(dispatch("more"))] * 3, REPORT), max_loops=1)
+    state, bench = await run(led(*[calls(dispatch("more"))] * 3, REPORT), max_loops=1)
     assert bench.search.queries == ["more"]
     assert [event.number for event in bench.logged(Round)] == [1]
-    assert found.messages[-1].content == REPORT.strip()
+    assert state.messages[-1].content == REPORT.strip()
 
 
 @pytest.mark.parametrize(("limit", "enable_todos"), [(10, True), (13, False), (16, True)])
@@ -209,8 +209,8 @@ async def test_a_tight_recursion_limit_ends_in_synthesis(limit: int, enable_todo
             return calls(call("think", thought="hm")) if busy else ChatReply(text="It lies there.")
         return calls(dispatch("q")) if request.tools else ChatReply(text=REPORT)
 
-    found, bench = await run(script, recursion_limit=limit, enable_todos=enable_todos, max_loops=loops)
-    assert found.messages[-1].content == REPORT.strip()
+    state, bench = await run(script, recursion_limit=limit, enable_todos=enable_todos, max_loops=loops)
+    assert state.messages[-1].content == REPORT.strip()
     assert bench.logged(Decision)[-1].cause == "recursion_limit"
     assert bench.endpoint.of(ORCHESTRATOR)[-1].messages[-1].text == SYNTHESIS_ANCHOR
 

@@ -85,9 +85,9 @@ def chain(count: int) -> list[AnyMessage]:
     """A question and `count` calls with a long result each."""
     messages: list[AnyMessage] = [HumanMessage("Who is the mayor?")]
     for n in range(count):
-        asked = {"name": "web_search_tool", "args": {"query": f"query {n}"}, "id": f"c{n}"}
+        tool_call = {"name": "web_search_tool", "args": {"query": f"query {n}"}, "id": f"c{n}"}
         messages += [
-            AIMessage("", tool_calls=[asked]),
+            AIMessage("", tool_calls=[tool_call]),
             ToolMessage(document(f"https://p.test/{n}", "T", LONG), tool_call_id=f"c{n}"),
         ]
     return messages
@@ -114,9 +114,9 @@ WHOLE = sizes(chain(1))[0]
 async def test_the_oldest_results_are_shortened(settings: dict[str, Any], short: int) -> None:
     messages = chain(6)
     async with on_bench(lambda request: ChatReply(text="x")):
-        seen = compacted(messages, configured(CompactionSettings, extract_chars=300, **settings))
-    assert [size <= 300 for size in sizes(seen)] == [True] * short + [False] * (6 - short)
-    assert [m.tool_call_id for m in seen if isinstance(m, ToolMessage)] == [f"c{n}" for n in range(6)]
+        shown = compacted(messages, configured(CompactionSettings, extract_chars=300, **settings))
+    assert [size <= 300 for size in sizes(shown)] == [True] * short + [False] * (6 - short)
+    assert [m.tool_call_id for m in shown if isinstance(m, ToolMessage)] == [f"c{n}" for n in range(6)]
     assert sizes(messages) == [WHOLE] * 6  # the messages in the state are unchanged
 
 
@@ -132,16 +132,16 @@ async def test_a_long_chain_stays_bounded_and_nothing_is_lost_elsewhere() -> Non
     )
     async with on_bench(script, search=WebSearch(text=LONG)) as bench:
         state = ShallowResearchAgentState(messages=[HumanMessage("Who?")])
-        found = await ShallowResearcher(settings, PROMPTS).run(state)
+        result = await ShallowResearcher(settings, PROMPTS).run(state)
     shown_sizes = [sum(map(len, results(request))) for request in bench.endpoint.requests]
     assert max(shown_sizes) <= max(4000, 2 * 1600 + 10 * 200)
-    seen = results(bench.endpoint.requests[-1])
-    assert all(f'<Document href="https://pages.test/q{n}">' in text for n, text in enumerate(seen))
-    assert [MARK in text for text in seen] == [True] * 10 + [False] * 2
+    texts = results(bench.endpoint.requests[-1])
+    assert all(f'<Document href="https://pages.test/q{n}">' in text for n, text in enumerate(texts))
+    assert [MARK in text for text in texts] == [True] * 10 + [False] * 2
     assert all(len(event.content) > 1400 for event in bench.logged(ToolReturned))
     assert all(source.text == LONG for source in bench.session.sources.all())
     assert len(bench.session.sources.all()) == 12
-    assert all(MARK not in str(message.content) for message in found.messages)
+    assert all(MARK not in str(message.content) for message in result.messages)
     notes = [event for event in bench.logged(Decision) if event.name == "compaction"]
     assert notes[-1].value == 10
     assert notes[-1].detail["characters_after"] == shown_sizes[-1] < notes[-1].detail["characters_before"]

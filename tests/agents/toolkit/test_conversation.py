@@ -40,8 +40,8 @@ CITED = f"The mayor is Ilan Corvey [1][2].\n\n{REFERENCES}\n[2] made up - {MADE_
 
 def shallow(request: ChatRequest) -> ChatReply | None:
     """`Lost?` finds nothing, `Blank?` says nothing, `Again?` cites without a search."""
-    said = {"Lost?": ADMITS, "Blank?": " ", "Again?": SHORT}.get(request.last_user)
-    return None if said is None else ChatReply(text=said)
+    text = {"Lost?": ADMITS, "Blank?": " ", "Again?": SHORT}.get(request.last_user)
+    return None if text is None else ChatReply(text=text)
 
 
 SCRIPT = chat(shallow=CITED, report=f"# Orlune\n\n{CITED} " + "Long. " * 90, roles={"aiq.shallow_researcher": shallow})
@@ -64,11 +64,11 @@ async def stored_messages(saver: Any) -> list[tuple[str, str]]:
 
 
 async def test_a_follow_up_is_classified_and_researched_with_the_conversation_so_far(saver: Any) -> None:
-    made = agent()
+    chat_agent = agent()
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
-        await bench.ask(made, TASK, thread_id="t")
-        report = await bench.ask(made, "And its mayor?", thread_id="t")
-        await bench.ask(made, "Who?", thread_id="u")
+        await bench.ask(chat_agent, TASK, thread_id="t")
+        report = await bench.ask(chat_agent, "And its mayor?", thread_id="t")
+        await bench.ask(chat_agent, "Who?", thread_id="u")
     assert report.route == "shallow"
     follow_up, stranger = bench.endpoint.of(CLASSIFIER)[1:]
     assert f"User: {TASK}\nAssistant: # Orlune" in follow_up.last_user
@@ -90,17 +90,17 @@ async def test_a_new_turn_starts_clean(saver: Any) -> None:
 
 
 async def test_a_later_turn_may_cite_what_its_thread_found(saver: Any) -> None:
-    made = agent()
+    chat_agent = agent()
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         for question, thread in ((TASK, "t"), ("Who is the mayor?", "t"), ("Again?", "t"), ("Again?", "u")):
-            report = await bench.ask(agent() if question == "Again?" else made, question, thread_id=thread)
-            audit, known = report.audit, thread == "t"
-            assert [citation.source for citation in audit.valid_citations] == [FOUND] * known
-            assert len(audit.removed_citations) == (question != "Again?" or not known)
-        messages = (await made._threads.graph(saver).aget_state(config())).values["messages"]
-    kept = [message.response_metadata.get("sources") for message in messages if message.type == "ai"]
-    assert [[source["url"] for source in sources] for sources in kept] == [[FOUND], [], []]
-    assert all("text" not in source for sources in kept for source in sources)
+            report = await bench.ask(agent() if question == "Again?" else chat_agent, question, thread_id=thread)
+            audit, in_thread = report.audit, thread == "t"
+            assert [citation.source for citation in audit.valid_citations] == [FOUND] * in_thread
+            assert len(audit.removed_citations) == (question != "Again?" or not in_thread)
+        messages = (await chat_agent._threads.graph(saver).aget_state(config())).values["messages"]
+    stored = [message.response_metadata.get("sources") for message in messages if message.type == "ai"]
+    assert [[source["url"] for source in sources] for sources in stored] == [[FOUND], [], []]
+    assert all("text" not in source for sources in stored for source in sources)
 
 
 @IN_A_FILE
@@ -110,10 +110,10 @@ async def test_a_plan_waits_until_its_user_returns(saver: Any) -> None:
         with pytest.raises(EOFError, match="Research Plan Preview"):
             await bench.ask(agent(**APPROVAL), TASK, thread_id="t", documents=(Document(file_name="a.pdf"),))
         assert bench.endpoint.of("aiq.orchestrator") == []
-        made = AiqAgent(configured(AiqSettings, **APPROVAL))  # as in a new process
-        assert isinstance(made, Resumable)
-        report = await bench.resume(made, "t", user)
-        assert await bench.resume(made, "t") is None
+        restarted = AiqAgent(configured(AiqSettings, **APPROVAL))  # as in a new process
+        assert isinstance(restarted, Resumable)
+        report = await bench.resume(restarted, "t", user)
+        assert await bench.resume(restarted, "t") is None
     assert report.route == "deep"
     assert user.shown[0].startswith("**Research Plan Preview**\n\nOrlune\n1. Origins")
     assert all(f"**{word}**" in user.shown[0] for word in ("approve", "reject"))
@@ -124,68 +124,68 @@ async def test_a_plan_waits_until_its_user_returns(saver: Any) -> None:
 
 
 async def test_a_new_question_replaces_a_waiting_plan(saver: Any) -> None:
-    made = agent(**APPROVAL)
+    chat_agent = agent(**APPROVAL)
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
         with pytest.raises(EOFError):
-            await bench.ask(made, TASK, thread_id="t")
-        report = await bench.ask(made, "Who is the mayor?", thread_id="t")
-        assert await bench.resume(made, "t") is None
+            await bench.ask(chat_agent, TASK, thread_id="t")
+        report = await bench.ask(chat_agent, "Who is the mayor?", thread_id="t")
+        assert await bench.resume(chat_agent, "t") is None
     assert report.route == "shallow"
 
 
 @EACH_SAVER
 async def test_threads_and_epochs_do_not_leak_into_each_other(saver: Any) -> None:
     """With three conversations of two turns in two epochs at once, no request mentions another conversation."""
-    made, marks = agent(), [f"mark{number}" for number in range(3)]
+    chat_agent, marks = agent(), [f"mark{number}" for number in range(3)]
 
     async def converse(bench: Any, mark: str, epoch: int) -> None:
         for turn in ("Who rules", "And who ruled before"):
-            await bench.ask(made, f"{turn} {mark} in {epoch}?", thread_id=mark, epoch=epoch)
+            await bench.ask(chat_agent, f"{turn} {mark} in {epoch}?", thread_id=mark, epoch=epoch)
             await asyncio.sleep(0)
 
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         await asyncio.gather(*(converse(bench, mark, epoch) for mark in marks for epoch in (1, 2)))
         assert await threads(saver) == sorted([*marks, *(f"{mark}.2" for mark in marks)])
-    assert made._threads.graph(saver) is made._threads.graph(saver)  # compiled only once
+    assert chat_agent._threads.graph(saver) is chat_agent._threads.graph(saver)  # compiled only once
     for request in bench.endpoint.requests:
         text = "\n".join(message.text for message in request.messages)
         assert len(set(re.findall(r"mark\d in \d", text))) <= 1
     for mark in marks:  # and each has its own history
-        last = [r for r in bench.endpoint.of(CLASSIFIER) if f"ruled before {mark} in 2" in r.last_user]
-        assert f"User: Who rules {mark} in 2?" in last[0].last_user
+        requests = [r for r in bench.endpoint.of(CLASSIFIER) if f"ruled before {mark} in 2" in r.last_user]
+        assert f"User: Who rules {mark} in 2?" in requests[0].last_user
 
 
 @EACH_SAVER
 async def test_a_question_without_a_thread_gets_a_temporary_one(saver: Any) -> None:
     """Nothing reaches the run's saver, so a `kill -9` leaves nothing behind, and memory does not fill up."""
-    made, reviewing = agent(), agent(**APPROVAL)
-    seen: list[list[str]] = []
+    plain, reviewing = agent(), agent(**APPROVAL)
+    threads_seen: list[list[str]] = []
 
     class Watching(ApprovingUser):
         async def review(self, plan: str) -> str:
-            seen.append(await threads(saver))
+            threads_seen.append(await threads(saver))
             return "approve"
 
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
-        await asyncio.gather(*(bench.ask(made, "Who?", epoch=epoch) for epoch in (1, 1, 2)))
+        await asyncio.gather(*(bench.ask(plain, "Who?", epoch=epoch) for epoch in (1, 1, 2)))
         await bench.ask(reviewing, TASK, user=Watching())
         with pytest.raises(EOFError):
             await bench.ask(reviewing, TASK, user=absent())
-    assert (seen, await threads(saver)) == ([[]], [])
-    for one in (made, reviewing):
-        own: Any = one._threads.graph(None).checkpointer
-        assert await threads(own) == []
+    assert (threads_seen, await threads(saver)) == ([[]], [])
+    for chat_agent in (plain, reviewing):
+        memory: Any = chat_agent._threads.graph(None).checkpointer
+        assert await threads(memory) == []
     assert all("Who?" not in (fenced(r, "conversation") or "") for r in bench.endpoint.of(CLASSIFIER))
 
 
 @EACH_SAVER
 async def test_the_checkpointer_knows_every_type(saver: Any, caplog: pytest.LogCaptureFixture) -> None:
-    made, documents = agent(**APPROVAL), (Document(file_name="a.pdf"),)
+    chat_agent, documents = agent(**APPROVAL), (Document(file_name="a.pdf"),)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         with caplog.at_level(logging.WARNING, logger="langgraph"):
             for text in (TASK, "Who?", "Another report"):
-                await bench.ask(made, text, thread_id="t", documents=documents)
-        state = await made._threads.graph(saver).aget_state(config())
+                await bench.ask(chat_agent, text, thread_id="t", documents=documents)
+        state = await chat_agent._threads.graph(saver).aget_state(config())
     assert [record.message for record in caplog.records if record.name.startswith("langgraph")] == []
     assert state.values["available_documents"] == list(documents)
     assert state.values["depth_decision"].decision == "deep"
@@ -193,10 +193,10 @@ async def test_the_checkpointer_knows_every_type(saver: Any, caplog: pytest.LogC
 
 async def test_history_given_with_a_question_is_used_only_to_start_a_thread(saver: Any) -> None:
     history = (Turn(speaker="user", text="Hello"), Turn(speaker="assistant", text="Hi"))
-    made = agent()
+    chat_agent = agent()
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         for text in ("Who?", "When?"):
-            await bench.ask(made, text, thread_id="t", history=history)
+            await bench.ask(chat_agent, text, thread_id="t", history=history)
     second = fenced(bench.endpoint.of(CLASSIFIER)[1], "conversation") or ""
     assert second.count("User: Hello") == 1
     assert second.startswith("User: Hello\nAssistant: Hi\nUser: Who?")
@@ -219,13 +219,13 @@ async def test_an_interrupted_turn_holds_its_question_once_and_the_answer_shown_
     saver: Any, question: str, comes_back: bool
 ) -> None:
     """Nobody saw what the interrupted turn had written, such as a shallow answer."""
-    made = agent(**APPROVAL)
+    chat_agent = agent(**APPROVAL)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         with pytest.raises(EOFError):
-            await bench.ask(made, question, user=absent(), thread_id="t")
+            await bench.ask(chat_agent, question, user=absent(), thread_id="t")
         rejects = RejectingUser()
-        again = bench.resume(made, "t", rejects) if comes_back else bench.ask(made, question, thread_id="t")
-        report = await again
+        turn = bench.resume(chat_agent, "t", rejects) if comes_back else bench.ask(chat_agent, question, thread_id="t")
+        report = await turn
     assert (report.text == REJECTED) is comes_back
     assert MADE_UP not in report.text
     if not comes_back:
@@ -234,11 +234,11 @@ async def test_an_interrupted_turn_holds_its_question_once_and_the_answer_shown_
 
 
 async def test_a_failed_question_stays_unanswered_in_its_thread(saver: Any) -> None:
-    made = agent(enable_escalation=False)
+    chat_agent = agent(enable_escalation=False)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
         with pytest.raises(AgentError, match="empty"):
-            await bench.ask(made, "Blank?", thread_id="t")
-        report = await bench.ask(made, "Who?", thread_id="t")
+            await bench.ask(chat_agent, "Blank?", thread_id="t")
+        report = await bench.ask(chat_agent, "Who?", thread_id="t")
     assert await stored_messages(saver) == [("human", "Blank?"), ("human", "Who?"), ("ai", report.text)]
 
 
@@ -266,12 +266,12 @@ async def test_an_interrupted_turn_resumes_at_its_stage(
     saver: Any, role: str, text: str, stage: str, again: str
 ) -> None:
     await interrupted(saver, role, ScriptedUser(["skip"], ["looks good"]), text)
-    made = AiqAgent(configured(AiqSettings, **APPROVAL))  # as in a new process
-    open_turn = await made._threads.find("t", saver)
+    restarted = AiqAgent(configured(AiqSettings, **APPROVAL))  # as in a new process
+    open_turn = await restarted._threads.find("t", saver)
     assert (open_turn.stage, open_turn.asks, open_turn.unanswered) == (stage, None, text)
     async with on_bench(SCRIPT, checkpointer=saver) as bench:
-        report = await bench.resume(made, "t", absent())  # the user is not asked again
-        assert await bench.resume(made, "t") is None
+        report = await bench.resume(restarted, "t", absent())  # the user is not asked again
+        assert await bench.resume(restarted, "t") is None
     assert bench.endpoint.requests[0].role == again
     assert report.route == ("deep" if text == TASK else "shallow")
     assert await stored_messages(saver) == [("human", text), ("ai", report.text)]
@@ -301,32 +301,32 @@ async def test_clarifications_answered_before_the_plan_are_not_asked_again(saver
 
 @EACH_SAVER
 async def test_threads_are_listed_latest_first_with_what_they_wait_for(saver: Any) -> None:
-    made = agent(**APPROVAL)
+    chat_agent = agent(**APPROVAL)
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
         for thread, text in (("a", "Hello"), ("b", TASK), ("c", "Who?"), ("a", "Who else?")):
             with suppress(EOFError):
-                await bench.ask(made, text, thread_id=thread)
-        found = await made._threads.all(saver)
-    assert [(thread.name, len(thread.turns), thread.stage, thread.asks) for thread in found] == [
+                await bench.ask(chat_agent, text, thread_id=thread)
+        listing = await chat_agent._threads.all(saver)
+    assert [(thread.name, len(thread.turns), thread.stage, thread.asks) for thread in listing] == [
         ("a", 4, None, None),
         ("c", 2, None, None),
         ("b", 1, "clarifier", "plan"),
     ]
-    assert [turn.speaker for turn in found[0].turns] == ["user", "assistant"] * 2
-    assert all(re.match(r"20\d\d-\d\d-\d\dT", thread.changed) for thread in found)
-    assert await made._threads.find("nobody", saver) == Thread("nobody")
+    assert [turn.speaker for turn in listing[0].turns] == ["user", "assistant"] * 2
+    assert all(re.match(r"20\d\d-\d\d-\d\dT", thread.changed) for thread in listing)
+    assert await chat_agent._threads.find("nobody", saver) == Thread("nobody")
 
 
 async def test_another_agent_can_continue_a_thread(saver: Any) -> None:
     """In both directions, even while a plan waits: the other agent then answers the question."""
-    made, alone = agent(**APPROVAL), ConversationMemory(agent(entry="shallow").research, BLANK)
+    chat_agent, alone = agent(**APPROVAL), ConversationMemory(agent(entry="shallow").research, BLANK)
     async with on_bench(SCRIPT, user=absent(), checkpointer=saver) as bench:
         with pytest.raises(EOFError):
-            await bench.ask(made, TASK, thread_id="t")
-        taken = await asyncio.wait_for(bench.resume(alone, "t"), 30)
-        back = await asyncio.wait_for(bench.ask(made, TASK, thread_id="t", user=ApprovingUser()), 30)
-    assert (taken.route, back.route) == ("shallow", "deep")
-    assert await stored_messages(saver) == [("human", TASK), ("ai", taken.text), ("human", TASK), ("ai", back.text)]
+            await bench.ask(chat_agent, TASK, thread_id="t")
+        second = await asyncio.wait_for(bench.resume(alone, "t"), 30)
+        third = await asyncio.wait_for(bench.ask(chat_agent, TASK, thread_id="t", user=ApprovingUser()), 30)
+    assert (second.route, third.route) == ("shallow", "deep")
+    assert await stored_messages(saver) == [("human", TASK), ("ai", second.text), ("human", TASK), ("ai", third.text)]
 
 
 async def test_an_agent_without_threads_is_given_the_answered_turns(saver: Any) -> None:
@@ -347,8 +347,8 @@ async def test_an_agent_without_threads_is_given_the_answered_turns(saver: Any) 
         SHORT,
         "And before?",
     ]
-    kept = (await ConversationMemory(alone.research, BLANK).threads.find("t", saver)).turns
-    assert [turn.text for turn in kept] == ["Broken?", "Who?", SHORT, "And before?", report.text]
+    turns = (await ConversationMemory(alone.research, BLANK).threads.find("t", saver)).turns
+    assert [turn.text for turn in turns] == ["Broken?", "Who?", SHORT, "And before?", report.text]
 
 
 async def test_an_agent_without_threads_resumes_an_unanswered_question(saver: Any) -> None:

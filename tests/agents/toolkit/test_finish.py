@@ -12,13 +12,13 @@ LEAKS = LeakFilter(PROMPTS)
 @pytest.mark.parametrize("prompt", ["shallow_researcher.j2", "researcher.j2", "planner.j2", "orchestrator.j2"])
 async def test_a_prompt_in_a_report_is_dropped_and_the_rest_stays(prompt: str) -> None:
     template = PROMPTS.source(prompt)
-    told = [line for line in template.splitlines() if line.strip() and "{" not in line]
-    report = "# Title\n\n" + "\n".join(told) + "\n\nIt is Ilan Corvey [1].\n\n## Sources\n[1] T - https://t.example/"
+    lines = [line for line in template.splitlines() if line.strip() and "{" not in line]
+    report = "# Title\n\n" + "\n".join(lines) + "\n\nIt is Ilan Corvey [1].\n\n## Sources\n[1] T - https://t.example/"
     async with on_bench(lambda request: 500) as bench:
-        kept = LEAKS.cleaned(report, bench.session)
-        assert kept.split("\n\n")[0] == "# Title"
-        assert "It is Ilan Corvey [1]." in kept
-        assert not any(line.strip() in kept for line in told if len(line) > 30 and not line.startswith("#"))
+        text = LEAKS.cleaned(report, bench.session)
+        assert text.split("\n\n")[0] == "# Title"
+        assert "It is Ilan Corvey [1]." in text
+        assert not any(line.strip() in text for line in lines if len(line) > 30 and not line.startswith("#"))
         (event,) = bench.logged(Recovery)
         assert event.what == "prompt_disclosed"
 
@@ -33,9 +33,9 @@ SHARED = "## References\n\n## Answer\n\n**Sources**\n\n[1] Title - URL\n\n## Pre
 async def test_a_heading_of_the_report_stays_even_if_prompts_contain_it(heading: str) -> None:
     lists = f"{heading}\n\n[1] Title - https://t.example/"
     async with on_bench(lambda request: 500) as bench:
-        for told in (f"{LONG}\n\nIt is Ilan Corvey [1].\n\n", f"It is Ilan Corvey [1].\n\n{LONG}\n\n"):
-            kept = LEAKS.cleaned(told + lists, bench.session)
-            assert kept.split() == f"It is Ilan Corvey [1]. {lists}".split()
+        for body in (f"{LONG}\n\nIt is Ilan Corvey [1].\n\n", f"It is Ilan Corvey [1].\n\n{LONG}\n\n"):
+            text = LEAKS.cleaned(body + lists, bench.session)
+            assert text.split() == f"It is Ilan Corvey [1]. {lists}".split()
 
 
 @pytest.mark.parametrize(

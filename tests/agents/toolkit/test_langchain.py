@@ -52,9 +52,9 @@ def events() -> list[Event]:
 
 @pytest.fixture
 def session(events: list[Event]) -> Iterator[Session]:
-    made = make_session(tools=Toolbox([SlowPages()]), events=EventLog(events.append))
-    with made.bind():
-        yield made
+    bound = make_session(tools=Toolbox([SlowPages()]), events=EventLog(events.append))
+    with bound.bind():
+        yield bound
 
 
 async def run_calls(*calls: dict[str, Any], earlier: tuple[AnyMessage, ...] = ()) -> list[ToolMessage]:
@@ -62,8 +62,8 @@ async def run_calls(*calls: dict[str, Any], earlier: tuple[AnyMessage, ...] = ()
     graph = StateGraph(ConversationState)
     graph.add_node("tools", tool_node([SlowPages()], most=9))
     graph.add_edge(START, "tools")
-    asked = [{"name": "pages", "id": f"call-{n}", "args": args} for n, args in enumerate(calls)]
-    messages = [HumanMessage("q"), *earlier, AIMessage("", tool_calls=asked)]
+    tool_calls = [{"name": "pages", "id": f"call-{n}", "args": args} for n, args in enumerate(calls)]
+    messages = [HumanMessage("q"), *earlier, AIMessage("", tool_calls=tool_calls)]
     result = await graph.compile().ainvoke(ConversationState(messages=messages))
     return [message for message in result["messages"] if isinstance(message, ToolMessage)]
 
@@ -78,16 +78,16 @@ def test_the_schema_is_the_tools_own() -> None:
 async def test_calls_are_logged_and_sources_numbered_by_turn_and_call_not_by_arrival(
     session: Session, events: list[Event]
 ) -> None:
-    before = (AIMessage("", tool_calls=[]), AIMessage("", tool_calls=[]))
-    await run_calls({"page": "later"}, earlier=before)
+    earlier_replies = (AIMessage("", tool_calls=[]), AIMessage("", tool_calls=[]))
+    await run_calls({"page": "later"}, earlier=earlier_replies)
     messages = await run_calls({"page": "slow", "seconds": 0.05}, {"page": "quick"})
     sources = session.sources.all()
     assert [source.url for source in sources] == [f"https://x.test/{page}" for page in ("slow", "quick", "later")]
-    called = [event for event in events if isinstance(event, ToolCalled)][1:]
+    logged = [event for event in events if isinstance(event, ToolCalled)][1:]
     ids = ["call-0", "call-1"]
-    assert [event.call_id for event in called] == [message.tool_call_id for message in messages] == ids
+    assert [event.call_id for event in logged] == [message.tool_call_id for message in messages] == ids
     assert [source.call_id for source in sources[:2]] == ids
-    assert [event.parent_id for event in called] == [None, None]
+    assert [event.parent_id for event in logged] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ async def test_a_reached_limit_ends_the_attempt(session: Session) -> None:
 
 
 async def test_unparsable_calls_become_calls_that_the_session_refuses(session: Session, events: list[Event]) -> None:
-    broken = {"name": "pages", "args": '{"page": ', "id": "c9", "error": None, "type": "invalid_tool_call"}
-    reply = normalise_reply(AIMessage("", invalid_tool_calls=[broken]))
+    invalid_call = {"name": "pages", "args": '{"page": ', "id": "c9", "error": None, "type": "invalid_tool_call"}
+    reply = normalise_reply(AIMessage("", invalid_tool_calls=[invalid_call]))
     assert [(call["name"], call["args"], call["id"]) for call in reply.tool_calls] == [("pages", {}, "c9")]
     assert reply.invalid_tool_calls == []
     assert [event.what for event in events if isinstance(event, Recovery)] == ["malformed_tool_arguments"]

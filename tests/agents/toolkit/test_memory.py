@@ -41,44 +41,44 @@ def memory(store: Store, attempt: str = "") -> Memory:
 
 
 async def test_recent_turns_are_in_order_although_a_runs_clock_stands_still(store: Store) -> None:
-    kept = memory(store)
-    assert await kept.recent("rivers", 5) == []
+    mem = memory(store)
+    assert await mem.recent("rivers", 5) == []
     for number in range(12):
-        await kept.remember("rivers", f"question {number}", f"answer {number}", NOW)
+        await mem.remember("rivers", f"question {number}", f"answer {number}", NOW)
     turns = await memory(store).recent("rivers", 3)  # read by another session
     assert [(turn.query, turn.answer, turn.at) for turn in turns] == [
         (f"question {number}", f"answer {number}", NOW) for number in (9, 10, 11)
     ]
-    assert len(await kept.recent("rivers", 50)) == 12
-    assert await kept.recent("rivers", 0) == []
+    assert len(await mem.recent("rivers", 50)) == 12
+    assert await mem.recent("rivers", 0) == []
 
 
 async def test_similar_turns_are_found_by_their_question_best_first(store: Store) -> None:
-    kept = memory(store)
-    said = {
+    mem = memory(store)
+    answers = {
         "What are the side effects of ibuprofen?": "Nausea.",
         "How deep is Lake Baikal?": "1,642 m.",
         "布洛芬有哪些副作用？": "恶心。",
         "The side effects of ibuprofen, please": "Heartburn.",
     }
-    for query, answer in said.items():
-        await kept.remember("t", query, answer, NOW)
-    found = await kept.similar("t", "Which side effects does ibuprofen have?", 5, 0.5)
-    assert [turn.answer for turn in found] == ["Nausea.", "Heartburn."]
-    assert 1 > (found[0].similarity or 0) > (found[1].similarity or 0) >= 0.5
-    assert await kept.similar("t", "Which side effects does ibuprofen have?", 1, 0.5) == found[:1]
-    assert [turn.answer for turn in await kept.similar("t", "布洛芬有哪些副作用", 5, 0.75)] == ["恶心。"]
-    assert await kept.similar("t", "Who won the marathon?", 5, 0.75) == []
-    assert await kept.similar("t", "How deep is Lake Baikal?", 0, 0.75) == []
+    for query, answer in answers.items():
+        await mem.remember("t", query, answer, NOW)
+    turns = await mem.similar("t", "Which side effects does ibuprofen have?", 5, 0.5)
+    assert [turn.answer for turn in turns] == ["Nausea.", "Heartburn."]
+    assert 1 > (turns[0].similarity or 0) > (turns[1].similarity or 0) >= 0.5
+    assert await mem.similar("t", "Which side effects does ibuprofen have?", 1, 0.5) == turns[:1]
+    assert [turn.answer for turn in await mem.similar("t", "布洛芬有哪些副作用", 5, 0.75)] == ["恶心。"]
+    assert await mem.similar("t", "Who won the marathon?", 5, 0.75) == []
+    assert await mem.similar("t", "How deep is Lake Baikal?", 0, 0.75) == []
 
 
 async def test_of_equally_similar_turns_the_latest_comes_first(store: Store) -> None:
-    kept = memory(store)
+    mem = memory(store)
     for number in range(6):
-        await kept.remember("t", "How deep is Lake Baikal?", f"answer {number}", NOW + timedelta(days=number % 2))
-    found = await kept.similar("t", "how deep is lake baikal", 4, 1.0)
-    assert [turn.answer for turn in found] == [f"answer {number}" for number in (5, 4, 3, 2)]
-    assert {turn.similarity for turn in found} == {1.0}
+        await mem.remember("t", "How deep is Lake Baikal?", f"answer {number}", NOW + timedelta(days=number % 2))
+    turns = await mem.similar("t", "how deep is lake baikal", 4, 1.0)
+    assert [turn.answer for turn in turns] == [f"answer {number}" for number in (5, 4, 3, 2)]
+    assert {turn.similarity for turn in turns} == {1.0}
 
 
 async def test_conversations_and_attempts_do_not_share_memories(store: Store) -> None:
@@ -86,10 +86,10 @@ async def test_conversations_and_attempts_do_not_share_memories(store: Store) ->
     for name in names:
         await memory(store, "run.1.1").remember(name, "the same question", name, NOW)
     for name in names:
-        here, there = memory(store, "run.1.1"), memory(store, "run.2.1")
-        for found in (await here.recent(name, 9), await here.similar(name, "the same question", 9, 0)):
-            assert [turn.answer for turn in found] == [utf8_safe(name)]
-        assert await there.recent(name, 9) == await memory(store).recent(name, 9) == []
+        first, second = memory(store, "run.1.1"), memory(store, "run.2.1")
+        for turns in (await first.recent(name, 9), await first.similar(name, "the same question", 9, 0)):
+            assert [turn.answer for turn in turns] == [utf8_safe(name)]
+        assert await second.recent(name, 9) == await memory(store).recent(name, 9) == []
 
 
 async def test_only_a_conversation_in_a_file_outlives_its_process(
@@ -98,20 +98,20 @@ async def test_only_a_conversation_in_a_file_outlives_its_process(
     async with lazy_store(checkpointer) as store:
         await memory(store).remember("rivers", "How long is the Danube?", "2,850 km\ud800", NOW)
     async with lazy_store(checkpointer) as store:
-        known = [turn.answer for turn in await memory(store).similar("rivers", "How long is the Danube?", 5, 0.75)]
-        assert known == ([] if checkpointer.kind == "memory" else ["2,850 km\ufffd"])
+        answers = [turn.answer for turn in await memory(store).similar("rivers", "How long is the Danube?", 5, 0.75)]
+        assert answers == ([] if checkpointer.kind == "memory" else ["2,850 km\ufffd"])
 
 
 async def test_many_sessions_can_remember_at_once(store: Store) -> None:
     async def talk(name: str) -> list[str]:
-        kept = memory(store)
+        mem = memory(store)
         for number in range(5):
-            await kept.remember(name, f"question {number} of {name}", f"{name} {number}", NOW)
-        await kept.similar(name, "question", 5, 0)
-        return [turn.answer for turn in await kept.recent(name, 5)]
+            await mem.remember(name, f"question {number} of {name}", f"{name} {number}", NOW)
+        await mem.similar(name, "question", 5, 0)
+        return [turn.answer for turn in await mem.recent(name, 5)]
 
-    told = await asyncio.gather(*(talk(f"thread {n}") for n in range(20)))
-    assert told == [[f"thread {n} {number}" for number in range(5)] for n in range(20)]
+    answers = await asyncio.gather(*(talk(f"thread {n}") for n in range(20)))
+    assert answers == [[f"thread {n} {number}" for number in range(5)] for n in range(20)]
     await asyncio.gather(*(memory(store).remember("one", str(n), "answer", NOW) for n in range(20)))
     assert len(await memory(store).recent("one", 99)) == 20
 
@@ -146,11 +146,11 @@ async def embedded(store: Store) -> AsyncIterator[tuple[Embedder, Callable[[str]
 
 async def test_each_query_is_embedded_once_through_the_session(store: Store) -> None:
     async with embedded(store) as (endpoint, of):
-        kept = of("short")
-        await kept.similar("t", "a river", 5, 0.75)
-        await kept.remember("t", "a river", "the Danube", NOW)
-        await kept.remember("t", "a lake" + "." * 2 * EMBEDDED_CHARS, "Baikal", NOW)
-        assert [turn.answer for turn in await kept.similar("t", "a river", 5, 0.75)] == ["the Danube"]
+        mem = of("short")
+        await mem.similar("t", "a river", 5, 0.75)
+        await mem.remember("t", "a river", "the Danube", NOW)
+        await mem.remember("t", "a lake" + "." * 2 * EMBEDDED_CHARS, "Baikal", NOW)
+        assert [turn.answer for turn in await mem.similar("t", "a river", 5, 0.75)] == ["the Danube"]
         assert [len(text) for (text,) in endpoint.asked] == [len("a river"), EMBEDDED_CHARS]
 
 
@@ -159,9 +159,9 @@ async def test_turns_embedded_by_another_model_are_found_only_by_recency(store: 
         for model in ("short", "long"):
             await of(model).remember("t", "a river", model, NOW)
         await memory(store).remember("t", "a river", "lexical", NOW)
-        for kept, answer in ((of("short"), "short"), (of("long"), "long"), (memory(store), "lexical")):
-            assert [turn.answer for turn in await kept.similar("t", "a river", 5, 0.75)] == [answer]
-            assert [turn.answer for turn in await kept.recent("t", 5)] == ["short", "long", "lexical"]
+        for mem, answer in ((of("short"), "short"), (of("long"), "long"), (memory(store), "lexical")):
+            assert [turn.answer for turn in await mem.similar("t", "a river", 5, 0.75)] == [answer]
+            assert [turn.answer for turn in await mem.recent("t", 5)] == ["short", "long", "lexical"]
 
 
 async def test_a_turn_whose_query_cannot_be_embedded_is_an_error_and_not_kept(store: Store) -> None:

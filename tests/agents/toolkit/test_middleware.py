@@ -26,14 +26,14 @@ def test_names_are_repaired_only_to_valid_ones(name: str, repaired: str) -> None
 async def test_a_placeholder_keeps_status_and_artifact(content: Any) -> None:
     blank = ToolMessage(content, tool_call_id="1", status="error", artifact={"kept": 1}, name="think")
     image = ToolMessage([{"type": "image_url", "image_url": {"url": "data:,"}}], tool_call_id="2")
-    seen: list[Any] = []
+    sent: list[Any] = []
 
     async def handler(request: Any) -> Any:
-        seen.extend(request.messages)
+        sent.extend(request.messages)
         return ModelResponse(result=[AIMessage("ok")])
 
     async with on_bench(lambda request: ChatReply(text="x")) as bench:
         request = ModelRequest(model=bench.session.models.chat("aiq.planner"), messages=[blank, image])
         await EmptyContentFix().awrap_model_call(request, handler)
-    assert (seen[0].content, seen[0].status, seen[0].artifact, seen[0].name) == (EMPTY, "error", {"kept": 1}, "think")
-    assert seen[1] is image
+    assert (sent[0].content, sent[0].status, sent[0].artifact, sent[0].name) == (EMPTY, "error", {"kept": 1}, "think")
+    assert sent[1] is image

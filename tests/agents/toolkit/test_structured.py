@@ -15,8 +15,8 @@ class Answer(BaseModel):
 
 @each("reply")
 def test_the_fullest_valid_object_is_read(reply: str, year: int | None) -> None:
-    found = read_object(reply, Answer)
-    assert (found.year if found else None) == year
+    answer = read_object(reply, Answer)
+    assert (answer.year if answer else None) == year
 
 
 def test_a_schema_requires_every_field_and_allows_no_other() -> None:

@@ -34,8 +34,8 @@ class Made:
         return [json.loads(line) for line in text.splitlines()]
 
     def truth(self, dataset: str) -> dict[str, TruthRow]:
-        found = [TruthRow.model_validate(row) for row in self.rows(f"{dataset}/truth.jsonl")]
-        return {row.sample_id: row for row in found}
+        truths = [TruthRow.model_validate(row) for row in self.rows(f"{dataset}/truth.jsonl")]
+        return {row.sample_id: row for row in truths}
 
 
 @pytest.fixture(scope="session")
@@ -44,8 +44,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("world")
     command = [sys.executable, "-m", "benchmarks.closed_world", "--out", str(folder)]
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
-    return Made(folder, done.stdout)
+    proc = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+    return Made(folder, proc.stdout)
 
 
 @pytest.fixture(scope="session")

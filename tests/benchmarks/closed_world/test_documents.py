@@ -19,8 +19,8 @@ def texts(made: Made) -> Texts:
     """The text of each page, by its citation key."""
     files = sorted((made.folder / "world" / "documents").glob("*.pdf"))
     assert len(files) == 14
-    read = {file.name: read_document(file, file.read_bytes()) for file in files}
-    return {f"{name}, p.{page.number}": page.text for name, one in read.items() for page in one.pages}
+    documents = {file.name: read_document(file, file.read_bytes()) for file in files}
+    return {f"{name}, p.{page.number}": page.text for name, document in documents.items() for page in document.pages}
 
 
 def test_a_documents_facts_are_on_no_page(made: Made, world: World) -> None:
@@ -55,9 +55,9 @@ def test_the_pages_named_state_the_facts_and_no_others(made: Made, texts: Texts)
 
 def test_text_survives_a_pdf_or_is_refused() -> None:
     text = "Parentheses (one), a back\\slash, caf\u00e9 and 50 % of it."
-    read = read_document(Path("a.pdf"), pdf("A (title)", [[text], ["Second page."]]))
-    assert read.title == "A (title)"
-    assert [page.text for page in read.pages] == [text, "Second page."]
+    document = read_document(Path("a.pdf"), pdf("A (title)", [[text], ["Second page."]]))
+    assert document.title == "A (title)"
+    assert [page.text for page in document.pages] == [text, "Second page."]
     with pytest.raises(ValueError, match="lines"):
         pdf("t", [["word"] * LINES])
     with pytest.raises(UnicodeEncodeError):

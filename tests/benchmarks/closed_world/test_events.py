@@ -44,22 +44,22 @@ def test_the_shipped_ones_are_165_of_one_country_and_say_what_their_fields_have(
 
 def counted(events: list[dict[str, Any]], field: str, **where: str) -> dict[str, int]:
     """Counts like the numbers of a truth: by field, or by the first characters of the date."""
-    chosen = [event for event in events if all(event[name] == value for name, value in where.items())]
-    return dict(sorted(Counter(event[field] for event in chosen).items()))
+    matches = [event for event in events if all(event[name] == value for name, value in where.items())]
+    return dict(sorted(Counter(event[field] for event in matches).items()))
 
 
 def expected(made: Made) -> dict[str, Expected]:
     """The expected numbers by question."""
-    asked = {row["id"]: row["question"] for row in made.rows("events_mini/questions.jsonl")}
-    return {asked[key]: row.expected for key, row in made.truth("events_mini").items() if row.expected}
+    by_id = {row["id"]: row["question"] for row in made.rows("events_mini/questions.jsonl")}
+    return {by_id[key]: row.expected for key, row in made.truth("events_mini").items() if row.expected}
 
 
 def test_truth_of_fields_is_what_the_file_has(made: Made) -> None:
     events, truths = made.rows("events_mini/events.jsonl"), expected(made)
 
     def numbers(start: str) -> dict[str, float]:
-        (found,) = [truth for question, truth in truths.items() if question.startswith(start)]
-        return {"".join(number.labels[:1]): number.value for number in found.numbers}
+        (match,) = [truth for question, truth in truths.items() if question.startswith(start)]
+        return {"".join(number.labels[:1]): number.value for number in match.numbers}
 
     assert numbers("How many events took place in India,") == {"": 165}
     assert numbers("How are the events in India distributed") == counted(events, "event_theme", country="India")
@@ -85,8 +85,8 @@ def test_truth_of_properties_is_what_the_summaries_say(made: Made) -> None:
     truths = {
         row["question"]: row for row in made.rows("events_mini/questions.jsonl") if row["evidence"] == "summaries"
     }
-    found = {question: expected(made)[question] for question in truths}
-    for start, country, said in (
+    answers = {question: expected(made)[question] for question in truths}
+    for start, country, wordings in (
         ("Which events in India charged", "India", PROPERTIES["free"]),
         ("At which events in Germany", "Germany", PROPERTIES["moved"]),
         ("At which events in Brazil", "Brazil", PROPERTIES["students"]),
@@ -94,18 +94,18 @@ def test_truth_of_properties_is_what_the_summaries_say(made: Made) -> None:
         *(("At which event in India", "India", [NEEDLES["India"]]), ("During which", "Japan", [NEEDLES["Japan"]])),
         ("After which", "Canada", [NEEDLES["Canada"]]),
     ):
-        (truth,) = [truth for question, truth in found.items() if question.startswith(start)]
-        telling = [
+        (truth,) = [truth for question, truth in answers.items() if question.startswith(start)]
+        event_ids = [
             event["event_id"]
             for event in events
-            if event["country"] == country and any(one in event["summary"] for one in said)
+            if event["country"] == country and any(wording in event["summary"] for wording in wordings)
         ]
-        assert list(truth.items) == telling
-        assert len(said) == 1 or 3 <= len(telling) < 40
+        assert list(truth.items) == event_ids
+        assert len(wordings) == 1 or 3 <= len(event_ids) < 40
     for country, needle in NEEDLES.items():
-        of_country = [event for event in events if event["country"] == country]
-        (place,) = [number for number, event in enumerate(of_country) if needle in event["summary"]]
-        assert place >= len(of_country) - 5, "a needle is on the last page of a scan"
+        country_events = [event for event in events if event["country"] == country]
+        (index,) = [number for number, event in enumerate(country_events) if needle in event["summary"]]
+        assert index >= len(country_events) - 5, "a needle is on the last page of a scan"
 
 
 def test_questions_load_with_their_data_source_and_truth() -> None:
@@ -122,7 +122,7 @@ def test_questions_load_with_their_data_source_and_truth() -> None:
 
 
 def test_a_small_collection_asks_what_it_can_answer(world: World) -> None:
-    asked = list(questions(make_events(world, 3)))
-    assert 0 < len(asked) < 24
-    assert [row["id"] for row, _ in asked] == [str(number + 1) for number in range(len(asked))]
-    assert all(isinstance(truth, TruthRow) for _, truth in asked)
+    pairs = list(questions(make_events(world, 3)))
+    assert 0 < len(pairs) < 24
+    assert [row["id"] for row, _ in pairs] == [str(number + 1) for number in range(len(pairs))]
+    assert all(isinstance(truth, TruthRow) for _, truth in pairs)

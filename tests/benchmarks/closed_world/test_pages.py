@@ -38,8 +38,8 @@ def test_current_facts_are_on_their_page_and_answers_of_hops_only_on_pages_about
         assert fact.subject.name.text(fact.subject.language) in page.text
         if fact.name in ("founder", "chief_executive", "author", "mayor"):
             name = spelled(fact, fact.value)
-            naming = [page.url for page in pages.values() if name in page.text]
-            assert all(fact.subject.id in url or fact.target.id in url for url in naming), name
+            urls = [page.url for page in pages.values() if name in page.text]
+            assert all(fact.subject.id in url or fact.target.id in url for url in urls), name
 
 
 def test_contradicting_pages_are_older(world: World, pages: Pages) -> None:
@@ -63,15 +63,15 @@ def test_old_editions_often_rank_first_and_the_date_finds_the_current_page(world
     facts = [world.fact(company, "employees") for region in world.regions[:8] for company in region.of("company")]
     first = [corpus.search(f"How many people work at {fact.subject.name.en}?", 1)[0].url for fact in facts]
     assert sum("//yearbook." in url or "//wayfarer." in url for url in first) >= 5
-    found = 0
+    count = 0
     for fact in facts:
         hits = corpus.search(f"{fact.subject.name.en} employees {fact.changed:%B %Y}", 5)
-        found += world.source(fact) in [hit.url for hit in hits]
-    assert found > 0.8 * len(facts)
+        count += world.source(fact) in [hit.url for hit in hits]
+    assert count > 0.8 * len(facts)
 
 
 def test_names_share_words_and_chinese_regions_have_chinese_pages(world: World, pages: Pages) -> None:
-    first = [e.name.en.split()[0] for e in world.entities() if e.kind in ("company", "institute", "festival", "club")]
-    assert len(set(first)) < 0.85 * len(first)
+    stems = [e.name.en.split()[0] for e in world.entities() if e.kind in ("company", "institute", "festival", "club")]
+    assert len(set(stems)) < 0.85 * len(stems)
     for entity in world.entities():
         assert bool(re.search(r"[\u4e00-\u9fff]{4}", pages[entity.url].text)) == (entity.language == "zh")

@@ -69,36 +69,36 @@ def test_a_second_turn_refers_back_and_is_answered_by_a_page(made: Made, pages: 
         subject = fact.id.split("/")[1]
         assert list(fact.forms) == row["answers"]
         assert any(plain(row["answers"][0]) in plain(page.text) for url, page in pages.items() if subject in url)
-        said = " ".join(turn["text"] for turn in row["history"])
+        history = " ".join(turn["text"] for turn in row["history"])
         name = pages[f"https://atlas.offline.example/{subject}"].title
-        assert name in said
+        assert name in history
         assert name not in row["question"]
         assert REFERS.search(row["question"]), row["question"]
-        assert not any(answer in said for answer in row["answers"])
+        assert not any(answer in history for answer in row["answers"])
 
 
 def test_turns_are_the_conversations_and_some_go_on_or_ask_for_the_first_answer(
     made: Made, pages: dict[str, Page]
 ) -> None:
     rows, truths = made.rows("turns_mini/questions.jsonl"), made.truth("turns_mini")
-    told = made.rows("conversation_mini/questions.jsonl")
+    conversations = made.rows("conversation_mini/questions.jsonl")
     two = [row for row in rows if row["sort"] == "two"]
     assert [(row["turns"], row["question"], row["answers"]) for row in two] == [
-        ([row["history"][0]["text"]], row["question"], row["answers"]) for row in told
+        ([row["history"][0]["text"]], row["question"], row["answers"]) for row in conversations
     ]
     counts = Counter((row["sort"], row["language"]) for row in rows)
     assert counts == {(sort, language): n for sort in ("three", "recall") for language, n in (("en", 4), ("zh", 1))} | {
         ("two", "en"): 16,
         ("two", "zh"): 4,
     }
-    first_answers = {row["history"][0]["text"]: row["history"][1]["text"] for row in told}
+    first_answers = {row["history"][0]["text"]: row["history"][1]["text"] for row in conversations}
     for row in rows[len(two) :]:
         (fact,) = truths[row["id"]].facts
         subject = fact.id.split("/")[1]
         assert list(fact.forms) == row["answers"]
         assert not any(answer in " ".join([*row["turns"], row["question"]]) for answer in row["answers"])
-        said = first_answers[row["turns"][0]]
-        assert any(answer in said for answer in row["answers"]) is (row["sort"] == "recall")
+        first_answer = first_answers[row["turns"][0]]
+        assert any(answer in first_answer for answer in row["answers"]) is (row["sort"] == "recall")
         if row["sort"] == "recall":
             assert pages[f"https://atlas.offline.example/{subject}"].title not in row["question"]
         else:

@@ -31,8 +31,8 @@ def test_the_shipped_files_are_what_the_command_makes(made: Made) -> None:
 def test_another_seed_makes_another_world(made: Made, tmp_path: Path) -> None:
     """Only the questions about events are the same, with other answers."""
     generate(tmp_path, seed=1, questions=120, tasks=12, events=600)
-    other, shipped_ones = digests(tmp_path, "."), digests(made.folder, ".")
-    same = {name for name, digest in shipped_ones.items() if digest in other.values()}
+    other, original = digests(tmp_path, "."), digests(made.folder, ".")
+    same = {name for name, digest in original.items() if digest in other.values()}
     assert same == {"events_mini/questions.jsonl"}
 
 
@@ -50,7 +50,7 @@ def test_senseless_options_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("taken").write_text("x")
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exc_info:
         main(["--out", "made", *options])
-    assert ended.value.code == 2
+    assert exc_info.value.code == 2
     assert said in capsys.readouterr().err

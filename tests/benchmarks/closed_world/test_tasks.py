@@ -31,8 +31,8 @@ def test_the_mixture_the_weights_and_the_depths_of_facts(made: Made) -> None:
     for row in made.rows("drb_mini/criteria.jsonl"):
         assert list(row["criterions"]) == list(row["dimension_weight"])
         assert all(len(criteria) >= 3 for criteria in row["criterions"].values())
-        given = [[item["weight"] for item in criteria] for criteria in row["criterions"].values()]
-        for weights in (row["dimension_weight"].values(), *given):
+        weight_sets = [[item["weight"] for item in criteria] for criteria in row["criterions"].values()]
+        for weights in (row["dimension_weight"].values(), *weight_sets):
             assert sum(weights) == pytest.approx(1)
     for truth in made.truth("drb_mini").values():
         depths = [fact.id.split("/")[0] for fact in truth.facts]
@@ -62,20 +62,20 @@ def test_a_report_states_four_facts_in_five_and_cites_pages_in_order(
     name: str, made: Made, pages: dict[str, Page], told: dict[str, list[set[str]]]
 ) -> None:
     truths = made.truth("drb_mini")
-    for row, kept in zip(made.rows(f"drb_mini/{name}.jsonl"), told[name], strict=True):
-        assert 0.75 <= len(kept) / len(truths[str(row["id"])].facts) <= 0.9
+    for row, stated in zip(made.rows(f"drb_mini/{name}.jsonl"), told[name], strict=True):
+        assert 0.75 <= len(stated) / len(truths[str(row["id"])].facts) <= 0.9
         body, references = re.split(r"## (?:References|参考来源)\n", row["article"])
-        listed = re.findall(r"^\[(\d+)\] .+ - (\S+)$", references, re.MULTILINE)
+        entries = re.findall(r"^\[(\d+)\] .+ - (\S+)$", references, re.MULTILINE)
         cited = list(dict.fromkeys(re.findall(r"\[(\d+)\]", body)))
-        assert [number for number, _ in listed] == cited == [str(n) for n in range(1, len(cited) + 1)]
-        assert all(url in pages for _, url in listed)
+        assert [number for number, _ in entries] == cited == [str(n) for n in range(1, len(cited) + 1)]
+        assert all(url in pages for _, url in entries)
 
 
 def test_an_independent_report_is_as_good_and_another_text(made: Made, told: dict[str, list[set[str]]]) -> None:
     reports = zip(*(made.rows(f"drb_mini/{name}.jsonl") for name in REPORTS), strict=True)
-    for rows, kept in zip(reports, zip(*told.values(), strict=True), strict=True):
-        assert max(map(len, kept)) - min(map(len, kept)) <= 1  # a sentence of one fact may tell another
+    for rows, stated in zip(reports, zip(*told.values(), strict=True), strict=True):
+        assert max(map(len, stated)) - min(map(len, stated)) <= 1  # a sentence of one fact may tell another
         sentences = [set(re.split(r" ?\[\d+\]", row["article"])) for row in rows]
-        for one, other in ((0, 1), (0, 2), (1, 2)):
-            assert kept[one] != kept[other]
-            assert len(sentences[one] & sentences[other]) < 0.6 * len(sentences[one])
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            assert stated[i] != stated[j]
+            assert len(sentences[i] & sentences[j]) < 0.6 * len(sentences[i])

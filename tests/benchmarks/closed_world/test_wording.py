@@ -20,8 +20,8 @@ def test_wordings_vary_in_questions_and_sentences(world: World) -> None:
     seat = world.fact(company, "headquarters")
     assert len(drawn([seat])) == len(seat.relation.en.ask)
     assert len(drawn([seat, world.fact(seat.target, "mayor")])) >= 9
-    said = {state(seat, world.known(seat), Draw(number)) for number in range(200)}
-    assert len(said) == len(seat.relation.en.state)
+    sentences = {state(seat, world.known(seat), Draw(number)) for number in range(200)}
+    assert len(sentences) == len(seat.relation.en.state)
 
 
 def test_a_phrase_takes_no_possessive_and_a_clause_comes_last(world: World) -> None:

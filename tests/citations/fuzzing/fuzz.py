@@ -78,8 +78,8 @@ def smallest_failure(
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         frame = next(frame for frame in reversed(frames) if frame.name != _too_long.__name__)
-        wrong = f"{type(error).__name__}: {error}".partition("\n")[0][:600]
-        return Failure(last.model_copy(update={"wrong": wrong}), f"{frame.name}:{frame.lineno}")
+        message = f"{type(error).__name__}: {error}".partition("\n")[0][:600]
+        return Failure(last.model_copy(update={"wrong": message}), f"{frame.name}:{frame.lineno}")
     return None
 
 
@@ -113,8 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 failing += 1
                 if failure.where not in failures:  # kept at once, so that stopping the rest does not lose it
                     failures[failure.where] = failure
-                    kept = f"tests/citations/corpus/{_keep(failure)}"
-                    tqdm.write(f"{failure.where}: {failure.case.wrong}\n    kept as {kept}")
+                    path = f"tests/citations/corpus/{_keep(failure)}"
+                    tqdm.write(f"{failure.where}: {failure.case.wrong}\n    kept as {path}")
     print(f"seed {options.seed}: {failing} of {rounds} rounds failed, {len(failures)} defects")
     return 1 if failures else 0
 

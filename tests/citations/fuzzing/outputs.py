@@ -25,7 +25,7 @@ def page_is_safe(audit: AuditedReport) -> None:
     page = Seen(audit_page(audit))
     assert page.is_harmless(), "the page has more than text and web links"
     assert page.scripts() == 0, "the page has a script"
-    found = audit.verified.found
-    known = {f"m{n}" for n in range(len(found.marks))} | {f"u{n}" for n in range(len(found.body_urls))}
+    findings = audit.verified.found
+    known = {f"m{n}" for n in range(len(findings.marks))} | {f"u{n}" for n in range(len(findings.body_urls))}
     assert {chip["id"] for chip in page.classed("cite")} <= known, "a citation that the audit does not know"
-    assert len(page.classed("entry")) == len(found.entries), "entries are missing"
+    assert len(page.classed("entry")) == len(findings.entries), "entries are missing"

@@ -37,17 +37,17 @@ def check(case: Case) -> None:
         time_is_linear(case)
         return
     sources = list(case.sources)
-    shown = audited(AuditCase(case.text, sources, configured(CitationSettings)))
-    verified = shown.verified
+    audit = audited(AuditCase(case.text, sources, configured(CitationSettings)))
+    verified = audit.verified
     places_are_in_order(verified.found.report)
     sources_follow_the_rules(verified.found, [source for source in sources if source.kind == "retrieved"])
     edits_make_the_verified_report(case.text, verified)
     only_retrieved_sources_are_valid(verified, sources)
     again = verify(verified.text, sources, configured(CitationSettings))
     nothing_is_left_to_do(verified, again)
-    record_can_be_written(shown.record, len(case.text))
+    record_can_be_written(audit.record, len(case.text))
     if len(case.text) % _PAGES == 0:
-        page_is_safe(shown)
+        page_is_safe(audit)
     structure_alone(case.text)
     if case.plan is not None:
         plan_is_kept(case, verified, again)
@@ -60,8 +60,8 @@ def places_are_in_order(report: ParsedReport) -> None:
     assert [mark.start for mark in report.marks] == sorted(mark.start for mark in report.marks), "marks out of order"
     for mark in report.marks:
         assert 0 <= mark.start <= mark.items[0] < mark.items[1] <= mark.end <= length, f"mark out of place: {mark}"
-        shown = report.text[slice(*mark.items)]
-        assert all(str(n) in shown for n in (mark.numbers[0], mark.numbers[-1])), f"mark reads {shown!r}: {mark}"
+        text = report.text[slice(*mark.items)]
+        assert all(str(n) in text for n in (mark.numbers[0], mark.numbers[-1])), f"mark reads {text!r}: {mark}"
     for entry in report.entries:
         assert 0 <= entry.start < entry.end <= length, f"entry out of place: {entry}"
         for use in entry.urls:
@@ -75,17 +75,17 @@ def sources_follow_the_rules(audit: ReportAudit, sources: list[Source]) -> None:
     for finding in _url_findings(audit):
         if finding.match is not None or not finding.unsafe:
             url = finding.target
-            wanted = rules.find(f"https://{url}" if url.lower().startswith("www.") else url)
-            same_match(url, finding.match, wanted, [source.url or "" for source in sources])
+            expected = rules.find(f"https://{url}" if url.lower().startswith("www.") else url)
+            same_match(url, finding.match, expected, [source.url or "" for source in sources])
     for entry in audit.entries:
         outcome_fits(entry)
 
 
 def same_match(url: str, match: Match | None, wanted: Found | None, urls: list[str]) -> None:
     """The source and level found are those that the rules give, or neither finds one."""
-    found = match and (match.source.url, match.level, match.marked)
+    actual = match and (match.source.url, match.level, match.marked)
     expected = wanted and (urls[wanted.position], wanted.level, wanted.marked)
-    assert found == expected, f"{url!r} has source {found}, the rules say {expected}"
+    assert actual == expected, f"{url!r} has source {actual}, the rules say {expected}"
 
 
 def look_ups_follow_the_rules(urls: list[str], cited: list[str]) -> None:
@@ -158,15 +158,15 @@ def plan_is_kept(case: Case, verified: Verified, again: Verified) -> None:
     assert case.plan is not None
     numbers, urls = _planned_numbers(case)
     report = again.found.report
-    shown = [finding.target for finding in again.found.entries]
-    assert shown == [markdown_safe(url) for url in urls], f"entries {shown}, planned {urls}"
+    targets = [finding.target for finding in again.found.entries]
+    assert targets == [markdown_safe(url) for url in urls], f"entries {targets}, planned {urls}"
     assert [entry.number for entry in report.entries] == list(range(1, len(urls) + 1)), "entries with gaps"
     for position, sentence in enumerate(case.plan.sentences):
         start = verified.text.index(f"Fact-{position} ")
         end = verified.text.index("\n", start) if "\n" in verified.text[start:] else len(verified.text)
-        found = {number for mark in report.marks if start <= mark.start < end for number in mark.numbers}
+        cited = {number for mark in report.marks if start <= mark.start < end for number in mark.numbers}
         planned = {numbers[number] for number in sentence if number in numbers}
-        assert found == planned, f"{verified.text[start:end]!r} cites {found}, planned {planned}"
+        assert cited == planned, f"{verified.text[start:end]!r} cites {cited}, planned {planned}"
     assert _words(verified.text, report) == _words(case.text, parse_report(case.text)), "other text was touched"
 
 
@@ -176,16 +176,16 @@ def _planned_numbers(case: Case) -> tuple[dict[int, int], list[str]]:
     retrieved = [source.url or "" for source in case.sources if source.kind == "retrieved"]
     rules = LinearRegistry(retrieved)
     numbers: dict[int, int] = {}
-    kept: dict[int, int] = {}  # source -> its number
+    new_numbers: dict[int, int] = {}  # source -> its number
     for number, url in enumerate(case.plan.cited, 1):
-        if found := rules.find(url):
-            numbers[number] = kept.setdefault(found.position, len(kept) + 1)
-    return numbers, [retrieved[position] for position in kept]
+        if match := rules.find(url):
+            numbers[number] = new_numbers.setdefault(match.position, len(new_numbers) + 1)
+    return numbers, [retrieved[position] for position in new_numbers]
 
 
 def _words(text: str, report: ParsedReport) -> str:
     """The body without marks and white space."""
-    stretches = [(mark.start, mark.end) for mark in report.marks] + [(found.start, found.end) for found in report.lists]
+    stretches = [(mark.start, mark.end) for mark in report.marks] + [(item.start, item.end) for item in report.lists]
     return "".join(replace_spans(text, ((start, end, "") for start, end in stretches)).split())
 
 

@@ -43,11 +43,11 @@ def _hostile(
     entries: list[tuple[str, int, list[str], str | Link, str]],
     tail: list[str | Link],
 ) -> Case:
-    listed = [
+    items = [
         form.format(max(1, number + shift), "".join(title), _written(target, urls)) + end
         for number, (form, shift, title, target, end) in enumerate(entries, 1)
     ]
-    parts = [*(_written(piece, urls) for piece in body), heading[0].format(heading[1]), *listed]
+    parts = [*(_written(piece, urls) for piece in body), heading[0].format(heading[1]), *items]
     return Case(
         text="".join([*parts, *(_written(piece, urls) for piece in tail)]),
         sources=(*_sources(urls, kinds), *(Source(citation_key=key) for key in documents)),
@@ -88,16 +88,16 @@ def _planned(
     form: str,
     end: str,
 ) -> Case:
-    written = [_written(link, urls) for link in links]
-    cited = [url for url in written if _is_plain(url)] or [urls[0]]
+    changed_urls = [_written(link, urls) for link in links]
+    cited = [url for url in changed_urls if _is_plain(url)] or [urls[0]]
     numbers = [
         tuple(dict.fromkeys((first % len(cited) + 1, *([second % len(cited) + 1] if "{1}" in mark else []))))
         for first, second, mark, _ in sentences
     ]
     paragraphs = []
     for position, (cites, (_, _, mark, prose)) in enumerate(zip(numbers, sentences, strict=True)):
-        shown = (mark if len(cites) > 1 else mark.replace("{1}", "{0}")).format(*cites)
-        paragraphs += [f"Fact-{position} of this report {shown}.", prose]
+        cited_marks = (mark if len(cites) > 1 else mark.replace("{1}", "{0}")).format(*cites)
+        paragraphs += [f"Fact-{position} of this report {cited_marks}.", prose]
     entries = [form.format(number, f"Title {'abcdef'[number - 1]}", url) for number, url in enumerate(cited, 1)]
     return Case(
         text="\n\n".join([*filter(None, paragraphs), heading, "\n".join(entries)]) + end,

@@ -19,5 +19,5 @@ def plain(port: int) -> AsyncClient:
 
 @pytest.fixture(scope="session")
 def client(offline_port: int) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as made:
-        yield made
+    with OpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as openai_client:
+        yield openai_client

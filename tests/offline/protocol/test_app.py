@@ -68,8 +68,8 @@ async def test_the_server_is_a_proxy_for_its_pages_and_services(offline_port: in
         writer.close()
         return answer.split(b" ")[1].decode()
 
-    known = ("my.site/mill?floor=2", "baike.offline.example/%E6%B2%83%E4%BC%A6", "model.offline.example/v1/models")
-    assert [await status(f"http://{url}") for url in known] == ["200"] * 3
+    urls = ("my.site/mill?floor=2", "baike.offline.example/%E6%B2%83%E4%BC%A6", "model.offline.example/v1/models")
+    assert [await status(f"http://{url}") for url in urls] == ["200"] * 3
     assert await status("http://my.site/nowhere") == "404"
 
 
@@ -81,10 +81,10 @@ async def test_the_root_lists_the_endpoints(offline_port: int) -> None:
 
 
 async def test_counts_show_what_was_paid_for_twice(offline_port: int) -> None:
-    async def rises(*asked: dict[str, Any]) -> list[int]:
+    async def rises(*requests: dict[str, Any]) -> list[int]:
         before = (await client.get(url)).json()
-        for given in asked:
-            await ask(offline_port, messages=[{"role": "user", "content": "What is counted?"}], **given)
+        for request in requests:
+            await ask(offline_port, messages=[{"role": "user", "content": "What is counted?"}], **request)
         after = (await client.get(url)).json()
         return [after[name] - before[name] for name in ("chat", "distinct", "repeated")]
 
@@ -111,42 +111,42 @@ async def test_api_key(strict_port: int) -> None:
 
 @pytest.mark.slow
 async def test_endpoint_faults_differ_between_attempts_repeat_exactly_and_are_counted(strict_port: int) -> None:
-    work, struck, cut = Work(Faults(RATES, seed=3)), Counter[str](), set()
+    work, fault_counts, cut = Work(Faults(RATES, seed=3)), Counter[str](), set()
     sends = [(COMPLETIONS, ASKED | {"stream": number % 2 == 1}, number) for number in range(30)]
     sends += [(RESPONSES, {"model": "offline-1", "input": "When was it founded?"}, number) for number in range(10)]
     for path, body, attempt in sends:
         expected = work.answer(path, "", str(attempt), json.dumps(body).encode())
-        struck.update(expected.faults)
+        fault_counts.update(expected.faults)
         if expected.status == 200 and "cut_connection" in expected.faults:
             cut.add((path, body.get("stream")))
             with pytest.raises(Exception, match="peer closed connection"):
                 await send(strict_port, path, body, attempt)
         else:
-            found = await send(strict_port, path, body, attempt)
-            assert found.status_code == expected.status
-            assert found.headers.get("retry-after") == ("1" if found.status_code == 429 else None)
-    assert all(5 < struck[name] < 20 for name in RATES)
+            response = await send(strict_port, path, body, attempt)
+            assert response.status_code == expected.status
+            assert response.headers.get("retry-after") == ("1" if response.status_code == 429 else None)
+    assert all(5 < fault_counts[name] < 20 for name in RATES)
     assert cut > {(COMPLETIONS, False), (COMPLETIONS, True)}
     async with AsyncClient(verify=False) as client:
         counts = (await client.get(f"http://127.0.0.1:{strict_port}/stats")).json()
-    assert (counts["chat"], counts["repeated"], counts["faults"]) == (40, 0, struck)
+    assert (counts["chat"], counts["repeated"], counts["faults"]) == (40, 0, fault_counts)
 
 
 def test_reply_faults() -> None:
     work = Work(Faults({"malformed_tool_call": 1.0, "empty_content": 1.0, "truncated_json": 1.0}, seed=0))
 
-    def said(**body: Any) -> Any:
+    def reply(**body: Any) -> Any:
         answer = work.answer(COMPLETIONS, "", "0", json.dumps(ASKED | body).encode())
         return json.loads(answer.body)["choices"][0]["message"]
 
     parameters = {"type": "object", "properties": {"q": {"type": "string"}}}
     tool = {"type": "function", "function": {"name": "f", "parameters": parameters}}
-    called = said(tools=[tool], tool_choice="required")
+    message = reply(tools=[tool], tool_choice="required")
     with pytest.raises(ValueError, match=r".+"):
-        json.loads(called["tool_calls"][0]["function"]["arguments"])
-    assert said()["content"] == ""
-    asked: Any = [{"role": "user", "content": "When was Tessmark founded? Reply in JSON."}]
-    text = said(messages=asked, response_format={"type": "json_object"})["content"]
+        json.loads(message["tool_calls"][0]["function"]["arguments"])
+    assert reply()["content"] == ""
+    messages: Any = [{"role": "user", "content": "When was Tessmark founded? Reply in JSON."}]
+    text = reply(messages=messages, response_format={"type": "json_object"})["content"]
     assert text
     with pytest.raises(ValueError, match=r".+"):
         json.loads(text)

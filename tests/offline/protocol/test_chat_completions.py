@@ -98,21 +98,21 @@ def test_streamed_tool_calls_are_the_unstreamed_ones(client: OpenAI) -> None:
 
 
 def test_a_whole_tool_round(client: OpenAI) -> None:
-    asked = call_tool(client, tool_choice="required").message
-    answered = [{"role": "tool", "tool_call_id": made.id, "content": "Ilan Corvey"} for made in asked.tool_calls]
-    messages = cast("Any", [*HELLO, asked.model_dump(exclude_none=True), *answered])
-    done = create(client, messages=messages, tools=TOOLS, tool_choice="none")
-    assert done.choices[0].message.content
-    for broken in (messages[:-1], [*HELLO, *answered]):
+    call_message = call_tool(client, tool_choice="required").message
+    results = [{"role": "tool", "tool_call_id": c.id, "content": "Ilan Corvey"} for c in call_message.tool_calls]
+    messages = cast("Any", [*HELLO, call_message.model_dump(exclude_none=True), *results])
+    final = create(client, messages=messages, tools=TOOLS, tool_choice="none")
+    assert final.choices[0].message.content
+    for broken in (messages[:-1], [*HELLO, *results]):
         with pytest.raises(openai.BadRequestError, match="tool"):
             create(client, messages=broken, tools=TOOLS)
 
 
 def test_json_schema(client: OpenAI) -> None:
-    asked: Any = [{"role": "user", "content": "Who built the mill?\n<page>\nAda Kestrel built the mill.\n</page>"}]
-    found = client.chat.completions.parse(model="offline-1", messages=asked, response_format=Builder)
-    assert found.choices[0].message.parsed == Builder(builder="Ada Kestrel")
-    free: Any = [{"role": "system", "content": 'Reply with one JSON object: {"builder": "who built it"}'}, *asked]
+    messages: Any = [{"role": "user", "content": "Who built the mill?\n<page>\nAda Kestrel built the mill.\n</page>"}]
+    response = client.chat.completions.parse(model="offline-1", messages=messages, response_format=Builder)
+    assert response.choices[0].message.parsed == Builder(builder="Ada Kestrel")
+    free: Any = [{"role": "system", "content": 'Reply with one JSON object: {"builder": "who built it"}'}, *messages]
     reply = create(client, messages=free, response_format={"type": "json_object"})
     assert json.loads(reply.choices[0].message.content or "") == {"builder": "Ada Kestrel"}
 
@@ -138,8 +138,8 @@ def test_max_tokens_cuts_text_and_tool_calls_and_says_so(client: OpenAI) -> None
 def test_stop_ends_the_text_before_it(client: OpenAI, as_list: bool) -> None:
     whole = create(client).choices[0].message.content or ""
     stop = whole[10:13]
-    given: Any = ["not there", stop] if as_list else stop
-    choice = create(client, stop=given).choices[0]
+    stops: Any = ["not there", stop] if as_list else stop
+    choice = create(client, stop=stops).choices[0]
     assert choice.message.content == whole[: whole.index(stop)]
     assert choice.finish_reason == "stop"
 
@@ -148,10 +148,10 @@ def test_several_choices(client: OpenAI) -> None:
     answer = create(client, n=3, seed=1)
     assert [choice.index for choice in answer.choices] == [0, 1, 2]
     assert all(choice.message.content for choice in answer.choices)
-    one = create(client, seed=1)
-    assert answer.choices[0] == one.choices[0]
-    assert answer.usage.prompt_tokens == one.usage.prompt_tokens
-    assert answer.usage.completion_tokens > one.usage.completion_tokens
+    single = create(client, seed=1)
+    assert answer.choices[0] == single.choices[0]
+    assert answer.usage.prompt_tokens == single.usage.prompt_tokens
+    assert answer.usage.completion_tokens > single.usage.completion_tokens
     parts = list(create(client, n=3, seed=1, stream=True))
     for choice in answer.choices:
         pieces = [c.delta.content or "" for part in parts for c in part.choices if c.index == choice.index]
@@ -179,11 +179,11 @@ def answered(reply: ChatReply, **values: Any) -> Any:
 
 def test_parallel_calls_are_cut_to_the_first_if_the_request_says_so() -> None:
     reply = ChatReply(tool_calls=(call("f", a=1), call("f", a=2)))
-    both = answered(reply)["choices"][0]["message"]
-    assert len({c["id"] for c in both["tool_calls"]}) == 2
-    assert both["content"] is None
-    one = answered(reply, parallel_tool_calls=False)["choices"][0]["message"]
-    assert one["tool_calls"] == both["tool_calls"][:1]
+    parallel = answered(reply)["choices"][0]["message"]
+    assert len({c["id"] for c in parallel["tool_calls"]}) == 2
+    assert parallel["content"] is None
+    sequential = answered(reply, parallel_tool_calls=False)["choices"][0]["message"]
+    assert sequential["tool_calls"] == parallel["tool_calls"][:1]
 
 
 def test_a_refusal_replaces_the_content() -> None:

@@ -22,8 +22,8 @@ CHAT = "/v1/chat/completions"
 
 @pytest.fixture(scope="module")
 def client(offline_port: int) -> Iterator[Client]:
-    with Client(base_url=f"http://127.0.0.1:{offline_port}", timeout=60, verify=False) as made:
-        yield made
+    with Client(base_url=f"http://127.0.0.1:{offline_port}", timeout=60, verify=False) as http_client:
+        yield http_client
 
 
 def content(case: dict[str, Any], path: str) -> bytes:
@@ -81,10 +81,10 @@ def test_any_value_in_any_place_is_answered_or_refused(path: str) -> None:
     for place in places(COMPLETE[path]):
         for value in REQUESTS["values"]:
             body = copy.deepcopy(COMPLETE[path])
-            within: Any = body
+            node: Any = body
             for key in place[:-1]:
-                within = within[key]
-            within[place[-1]] = value
+                node = node[key]
+            node[place[-1]] = value
             answer = work.answer(path, "", "", json.dumps(body).encode())
             assert answer.status in (200, 400), (place, value, answer.body)
             if answer.status == 400:

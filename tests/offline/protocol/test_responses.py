@@ -45,18 +45,18 @@ def test_equal_requests_have_equal_responses(client: OpenAI) -> None:
 
 
 def test_a_whole_tool_round(client: OpenAI) -> None:
-    asked = create(client, tools=[TOOL], tool_choice="required")
-    [made] = asked.output
-    assert made.type == "function_call"
-    assert json.loads(made.arguments)["q"]
-    result = {"type": "function_call_output", "call_id": made.call_id, "output": "Ilan Corvey"}
-    items = [{"role": "user", "content": QUESTION}, made.model_dump(exclude_none=True), result]
-    done = create(client, input=items, tools=[TOOL], tool_choice="none")
-    assert done.output_text
+    first = create(client, tools=[TOOL], tool_choice="required")
+    [call] = first.output
+    assert call.type == "function_call"
+    assert json.loads(call.arguments)["q"]
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "Ilan Corvey"}
+    items = [{"role": "user", "content": QUESTION}, call.model_dump(exclude_none=True), result]
+    final = create(client, input=items, tools=[TOOL], tool_choice="none")
+    assert final.output_text
     parts = [*items[:2], {**result, "output": [{"type": "input_text", "text": "Ilan Corvey"}]}]
-    again = create(client, input=parts, tools=[TOOL], tool_choice="none")
-    assert again.output_text == done.output_text
-    with pytest.raises(openai.BadRequestError, match=f"No tool output found for function call {made.call_id}"):
+    from_parts = create(client, input=parts, tools=[TOOL], tool_choice="none")
+    assert from_parts.output_text == final.output_text
+    with pytest.raises(openai.BadRequestError, match=f"No tool output found for function call {call.call_id}"):
         create(client, input=items[:2], tools=[TOOL])
 
 
@@ -77,8 +77,8 @@ def test_a_named_tool_is_called(client: OpenAI) -> None:
 
 
 def test_a_schema_is_followed(client: OpenAI) -> None:
-    asked = "Who built the mill?\n<page>\nAda Kestrel built the mill.\n</page>"
-    answer = client.responses.parse(model="offline-1", input=asked, text_format=Builder)
+    text = "Who built the mill?\n<page>\nAda Kestrel built the mill.\n</page>"
+    answer = client.responses.parse(model="offline-1", input=text, text_format=Builder)
     assert answer.output_parsed == Builder(builder="Ada Kestrel")
 
 
@@ -106,16 +106,16 @@ def test_events_build_the_same_response(client: OpenAI) -> None:
 
 
 async def test_streamed_tool_calls(offline_port: int) -> None:
-    asked: Any = {"model": "offline-1", "input": QUESTION, "tools": [TOOL], "tool_choice": "required"}
+    request: Any = {"model": "offline-1", "input": QUESTION, "tools": [TOOL], "tool_choice": "required"}
     async with (
         AsyncOpenAI(base_url=f"http://127.0.0.1:{offline_port}/v1", api_key="none", max_retries=0) as client,
-        client.responses.stream(**asked) as events,
+        client.responses.stream(**request) as events,
     ):
         deltas = [event.delta async for event in events if event.type == "response.function_call_arguments.delta"]
         final = await events.get_final_response()
-    [made] = final.output
-    assert made.type == "function_call"
-    assert "".join(deltas) == made.arguments
+    [call] = final.output
+    assert call.type == "function_call"
+    assert "".join(deltas) == call.arguments
 
 
 def test_a_cut_answer_is_incomplete(client: OpenAI) -> None:

@@ -14,17 +14,17 @@ async def find(port: int, **request: Any) -> Any:
 
 
 async def test_search_has_tavilys_shape(offline_port: int) -> None:
-    found = await find(offline_port, query="Who is the mayor of Tessmark?", max_results=2)
-    assert found.keys() >= {"query", "answer", "images", "results", "response_time", "request_id"}
-    assert {r["url"] for r in found["results"]} == {
+    response = await find(offline_port, query="Who is the mayor of Tessmark?", max_results=2)
+    assert response.keys() >= {"query", "answer", "images", "results", "response_time", "request_id"}
+    assert {r["url"] for r in response["results"]} == {
         "https://atlas.offline.example/tessmark",
         "https://news.offline.example/2024/mayor?id=7",
     }
-    scores = [r["score"] for r in found["results"]]
+    scores = [r["score"] for r in response["results"]]
     assert scores[0] == 1.0
     assert scores == sorted(scores, reverse=True)
-    assert all(len(r["content"]) <= 1000 and r["raw_content"] is None for r in found["results"])
-    assert found["answer"] is None
+    assert all(len(r["content"]) <= 1000 and r["raw_content"] is None for r in response["results"])
+    assert response["answer"] is None
 
 
 async def test_search_options(offline_port: int) -> None:
@@ -46,21 +46,21 @@ async def test_search_options(offline_port: int) -> None:
 
 @each("dated")
 async def test_pages_without_a_date_are_not_found_by_date(offline_port: int, published: Any) -> None:
-    dated = await find(offline_port, query="泰斯马克市 Tessmark mayor", **published)
-    assert "沃伦" not in str(dated["results"])
-    assert dated["results"]
-    assert dated["results"][0]["score"] == 1.0
+    response = await find(offline_port, query="泰斯马克市 Tessmark mayor", **published)
+    assert "沃伦" not in str(response["results"])
+    assert response["results"]
+    assert response["results"][0]["score"] == 1.0
 
 
 async def test_extract_gives_whole_pages_and_names_those_that_are_missing(offline_port: int) -> None:
     news, missing = "https://news.offline.example/2024/mayor?id=7", "https://news.offline.example/none"
     async with plain(offline_port) as client:
         url = "http://search.offline.example/extract"
-        found = (await client.post(url, json={"urls": [news, missing]})).json()
+        response = (await client.post(url, json={"urls": [news, missing]})).json()
         text = (await client.post(url, json={"urls": news, "format": "text"})).json()
-    assert found.keys() >= {"results", "failed_results", "response_time", "request_id"}
-    assert found["failed_results"] == [{"url": missing, "error": "404: there is no such page"}]
-    [page] = found["results"]
+    assert response.keys() >= {"results", "failed_results", "response_time", "request_id"}
+    assert response["failed_results"] == [{"url": missing, "error": "404: there is no such page"}]
+    [page] = response["results"]
     assert page["url"] == news
     assert page["raw_content"].startswith("# A mayor <resigns> & more\n\nIn 2024 the mayor")
     assert text["results"][0]["raw_content"].startswith("In 2024 the mayor")

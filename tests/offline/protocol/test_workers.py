@@ -84,16 +84,16 @@ async def test_workers_leave_the_server_free_are_replaced_and_end_with_it(pages_
     """A single test, since each server takes seconds of computing to start."""
     async with server(pages_file) as (child, client):
         assert await ask(client) == 200
-        long = asyncio.create_task(ask(client, LONG))
+        pending = asyncio.create_task(ask(client, LONG))
         await asyncio.sleep(0.05)
         for _ in range(3):
             assert (await client.get("/v1/models")).status_code == 200
             assert await ask(client) == 200
-        assert not long.done()
+        assert not pending.done()
         busy = workers(child.pid)
         assert busy
         kill(busy)  # one of them is working
-        assert await long == 500
+        assert await pending == 500
         assert [await ask(client) for _ in range(4)] == [200] * 4
         idle = workers(child.pid)
         assert idle
@@ -101,19 +101,19 @@ async def test_workers_leave_the_server_free_are_replaced_and_end_with_it(pages_
         await gone(idle)
         assert await ask(client) in (200, 500)  # 500: if it was sent before the death was noticed
         assert await ask(client) == 200
-        known = workers(child.pid)
-        assert not set(known) & {*busy, *idle}
+        restarted = workers(child.pid)
+        assert not set(restarted) & {*busy, *idle}
         last = asyncio.create_task(client.post("/v1/chat/completions", json=LONG))  # now one worker is busy
         await asyncio.wait([last], timeout=0.3)
         child.kill()
         await child.wait()
         await asyncio.gather(last, return_exceptions=True)
-    await gone(known)
+    await gone(restarted)
 
 
 @pytest.mark.whole
 def test_the_benchmark_runs() -> None:
     command = [sys.executable, "-m", "benchmarks.performance.offline", "--quick"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "models list delayed by a prompt of 0.05 MB" in done.stdout
+    proc = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert proc.returncode == 0, proc.stderr
+    assert "models list delayed by a prompt of 0.05 MB" in proc.stdout

@@ -19,9 +19,9 @@ def make_pdf(*pages: str, title: str = "Report", password: str | None = None) ->
 
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(body)))
     writer.encrypt(password, algorithm="RC4-128")
-    written = io.BytesIO()
-    writer.write(written)
-    return written.getvalue()
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    return buffer.getvalue()
 
 
 @pytest.fixture

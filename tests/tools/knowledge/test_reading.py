@@ -11,10 +11,10 @@ from tests.tools.knowledge.conftest import MakePdf
 
 
 def test_a_pdf_is_read_page_by_page_and_empty_pages_keep_their_numbers(a_pdf: MakePdf) -> None:
-    read = read_document(Path("r.pdf"), a_pdf("First page.", "", "Third (page) \\ here.", title="Annual Report"))
-    assert read.title == "Annual Report"
-    assert read.page_count == 3
-    assert [(page.number, page.text) for page in read.pages] == [(1, "First page."), (3, "Third (page) \\ here.")]
+    document = read_document(Path("r.pdf"), a_pdf("First page.", "", "Third (page) \\ here.", title="Annual Report"))
+    assert document.title == "Annual Report"
+    assert document.page_count == 3
+    assert [(page.number, page.text) for page in document.pages] == [(1, "First page."), (3, "Third (page) \\ here.")]
     assert read_document(Path("r.pdf"), a_pdf("Text.", password="")).pages[0].text == "Text."
 
 
@@ -34,11 +34,11 @@ def test_a_title_written_by_a_program_does_not_count(a_pdf: MakePdf, title: str)
     ],
 )
 def test_text_and_markdown_have_no_pages(name: str, body: bytes, title: str, text: str | None) -> None:
-    read = read_document(Path(name), body)
-    assert (read.title, read.page_count, len(read.pages)) == (title, None, 1)
-    assert read.pages[0].number is None
-    assert text is None or read.pages[0].text == text
-    assert "\ufffd" not in read.pages[0].text
+    document = read_document(Path(name), body)
+    assert (document.title, document.page_count, len(document.pages)) == (title, None, 1)
+    assert document.pages[0].number is None
+    assert text is None or document.pages[0].text == text
+    assert "\ufffd" not in document.pages[0].text
 
 
 @pytest.mark.parametrize(

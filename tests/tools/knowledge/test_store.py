@@ -38,10 +38,10 @@ def mine(known: Collections) -> Collection:
 def test_a_folder_is_added_and_only_changed_files_are_read_again(
     files: Path, known: Collections, mine: Collection, a_pdf: MakePdf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read: list[str] = []
+    names: list[str] = []
 
     def noting(path: Path, body: bytes) -> ReadDocument:
-        read.append(path.name)
+        names.append(path.name)
         return read_document(path, body)
 
     monkeypatch.setattr(store, "read_document", noting)
@@ -53,15 +53,15 @@ def test_a_folder_is_added_and_only_changed_files_are_read_again(
     assert known.names() == ("mine",)
     with pytest.raises(UserError, match=r"collection 'yours': there is none in .* \(there are: mine\); create it with"):
         known.existing("yours")
-    read.clear()
+    names.clear()
     listing = files.parent / "knowledge" / "mine" / "collection.json"
-    before = listing.stat().st_mtime_ns
+    modified = listing.stat().st_mtime_ns
     os.utime(files / "report.pdf")
     assert mine.add([str(files)], CHARS) == {"notes.md": False, "report.pdf": False}
-    assert (read, listing.stat().st_mtime_ns) == ([], before)
+    assert (names, listing.stat().st_mtime_ns) == ([], modified)
     (files / "report.pdf").write_bytes(a_pdf("Another year."))
     assert mine.add([str(files / "report.pdf")], CHARS) == {"report.pdf": True}
-    assert read == ["report.pdf"]
+    assert names == ["report.pdf"]
     assert [d.page_count for d in mine.documents] == [None, 1]
     assert len(list(listing.parent.glob("*.json"))) == 3  # the old report's text is gone
 
@@ -87,11 +87,11 @@ def test_a_bad_file_is_named_and_changes_nothing(
 
 
 async def test_a_model_summarises_each_document_once(files: Path, mine: Collection) -> None:
-    asked: list[str] = []
+    titles: list[str] = []
 
     async def write(title: str, text: str, max_chars: int) -> str:
-        asked.append(title)
-        if len(asked) == 2:
+        titles.append(title)
+        if len(titles) == 2:
             raise UserError("the endpoint is gone")
         return f"About {title}."
 
@@ -100,7 +100,7 @@ async def test_a_model_summarises_each_document_once(files: Path, mine: Collecti
         await mine.summarise(write, CHARS)
     assert await mine.summarise(write, CHARS) == ("report.pdf",)  # the first was kept
     assert await mine.summarise(write, CHARS) == ()
-    assert asked == ["Notes", "Report", "Report"]
+    assert titles == ["Notes", "Report", "Report"]
     mine.add([str(files)], CHARS)
     assert [d.summary for d in mine.documents] == ["About Notes.", "About Report."]
 

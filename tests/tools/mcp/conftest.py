@@ -29,17 +29,17 @@ def command(*arguments: str) -> list[str]:
 @pytest.fixture
 async def make_server() -> AsyncIterator[Callable[..., McpServer]]:
     """`make_server(*arguments, **settings)`: a server of these tests, or one that settings name."""
-    made = []
+    servers = []
 
     def make(*arguments: str, **settings: Any) -> McpServer:
         if not {"command", "url"} & settings.keys():
             settings["command"] = command(*arguments)
         tools = configured(ToolsSettings, mcp={"notes": McpServerSettings(**settings)})
-        made.append(McpServer("notes", tools.of("notes")))
-        return made[-1]
+        servers.append(McpServer("notes", tools.of("notes")))
+        return servers[-1]
 
     yield make
-    for server in made:
+    for server in servers:
         await server.close()
 
 

@@ -124,18 +124,18 @@ WORK: dict[str, Callable[..., Any]] = {
 
 def make_server(names: list[str], pages: int, *, tasks: bool = False) -> Server[Any]:
     """`tasks`: with a tool that only runs as one."""
-    listed = [
+    tools = [
         types.Tool(name=name, description=TOOLS[name][0], input_schema=TOOLS[name][1], output_schema=TOOLS[name][2])
         for name in names
     ]
     if tasks:
-        only = types.ToolExecution(task_support="required")
-        listed.append(types.Tool(name="task", description="Takes long.", input_schema=NONE, execution=only))
+        execution = types.ToolExecution(task_support="required")
+        tools.append(types.Tool(name="task", description="Takes long.", input_schema=NONE, execution=execution))
 
     async def on_list(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        page, size = int((params and params.cursor) or 0), -(-len(listed) // pages)
-        more = str(page + 1) if page + 1 < pages else None
-        return types.ListToolsResult(tools=listed[page * size : (page + 1) * size], next_cursor=more)
+        page, size = int((params and params.cursor) or 0), -(-len(tools) // pages)
+        cursor = str(page + 1) if page + 1 < pages else None
+        return types.ListToolsResult(tools=tools[page * size : (page + 1) * size], next_cursor=cursor)
 
     async def on_call(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         calls[0] += 1
@@ -166,11 +166,11 @@ async def main() -> None:
     parser.add_argument("--old", action="store_true")
     parser.add_argument("--pages", type=int, default=1)
     parser.add_argument("tools", nargs="*")
-    given = parser.parse_args()
-    server = make_server(given.tools or list(TOOLS), given.pages, tasks=given.old)
-    if given.http is not None:
+    args = parser.parse_args()
+    server = make_server(args.tools or list(TOOLS), args.pages, tasks=args.old)
+    if args.http is not None:
         app = server.streamable_http_app()
-        config = uvicorn.Config(without_discovery(app) if given.old else app, port=given.http, log_level="error")
+        config = uvicorn.Config(without_discovery(app) if args.old else app, port=args.http, log_level="error")
         await uvicorn.Server(config).serve()
         return
     async with stdio_server() as (read, write):

@@ -51,14 +51,14 @@ def shipped_engine() -> SqliteEvents:
 
 async def asked(engine: Any, **arguments: Any) -> Answer:
     """The answer to a call."""
-    found: Answer = await engine.analyze(query_of(AnalyzeEvents(**arguments), engine.fields))
-    return found
+    answer: Answer = await engine.analyze(query_of(AnalyzeEvents(**arguments), engine.fields))
+    return answer
 
 
 async def scan(engine: Any, page_size: int, **arguments: Any) -> list[Answer]:
     """All pages."""
     pages = [await asked(engine, page_size=page_size, **arguments)]
-    while (last := pages[-1].pagination).has_more:
-        where = {"search_after": last.search_after, "pit_id": last.pit_id}
+    while (pagination := pages[-1].pagination).has_more:
+        where = {"search_after": pagination.search_after, "pit_id": pagination.pit_id}
         pages.append(await asked(engine, page_size=page_size, **where, **arguments))
     return pages

@@ -51,23 +51,23 @@ async def test_failures_are_typed_and_independent_and_an_ended_server_is_restart
     assert [tool.name for tool in await server.tools()] == list(real.TOOLS)
     assert said(await call(server, "noise")) == "call 1"
     assert await error_of(server, "refuse") == (ToolErrorKind.INVALID_ARGUMENTS, "my_refuse: text is no query")
-    kind, why = await error_of(server, "malformed")
-    assert (kind, why.partition(":")[0]) == (ToolErrorKind.MALFORMED, "my_malformed")
-    assert "'warm' is not of type 'number'" in why
-    kind, why = await error_of(server, "garbled")
-    assert (kind, why.partition(";")[0]) == (ToolErrorKind.MALFORMED, GARBLED)
-    given, kept, folder, first = json.loads(said(await call(server, "environment")))
-    assert (given, kept, folder) == ("with spaces", None, str(tmp_path))
+    kind, reason = await error_of(server, "malformed")
+    assert (kind, reason.partition(":")[0]) == (ToolErrorKind.MALFORMED, "my_malformed")
+    assert "'warm' is not of type 'number'" in reason
+    kind, reason = await error_of(server, "garbled")
+    assert (kind, reason.partition(";")[0]) == (ToolErrorKind.MALFORMED, GARBLED)
+    value, unset, folder, first = json.loads(said(await call(server, "environment")))
+    assert (value, unset, folder) == ("with spaces", None, str(tmp_path))
     slow = asyncio.gather(*(error_of(server, "sleep") for _ in range(40)))
     assert said(await call(server, "count")).startswith("call ")
     assert {*await slow} == {(ToolErrorKind.TIMEOUT, "my_sleep: the MCP server notes gave no answer within 3 s")}
-    ended = "the MCP server notes ended during the call; another call reaches it anew"
+    message = "the MCP server notes ended during the call; another call reaches it anew"
     assert await asyncio.gather(*(error_of(server, tool) for tool in ("sleep", "die"))) == [
-        (ToolErrorKind.FAILED, f"my_sleep: {ended}"),
-        (ToolErrorKind.FAILED, f"my_die: {ended}"),
+        (ToolErrorKind.FAILED, f"my_sleep: {message}"),
+        (ToolErrorKind.FAILED, f"my_die: {message}"),
     ]
-    counted = await asyncio.gather(*(call(server, "count") for _ in range(2)))
-    assert sorted(map(said, counted)) == ["call 1", "call 2"]
+    results = await asyncio.gather(*(call(server, "count") for _ in range(2)))
+    assert sorted(map(said, results)) == ["call 1", "call 2"]
     second = json.loads(said(await call(server, "environment")))[-1]
     await server.close()
     for pid in {first, second}:
@@ -79,8 +79,8 @@ async def test_failures_are_typed_and_independent_and_an_ended_server_is_restart
 async def test_a_result_beyond_the_streams_limit_is_too_large(make_server: MakeServer, free_port: int) -> None:
     with over_http(free_port, "--old", "long") as url:
         server = make_server(url=url)
-        kind, why = await error_of(server, "long", n=MOST_BYTES)
-        assert (kind, why) == (ToolErrorKind.TOO_LARGE, TOO_LARGE)
+        kind, reason = await error_of(server, "long", n=MOST_BYTES)
+        assert (kind, reason) == (ToolErrorKind.TOO_LARGE, TOO_LARGE)
         assert said(await call(server, "long", n=3)) == "xxx"
 
 
@@ -128,11 +128,11 @@ async def test_over_http_a_server_is_reached_again_after_it_was_away(
     with over_http(free_port, *arguments) as url:
         server = make_server(url=url)
         assert [tool.name for tool in await server.tools()] == list(real.TOOLS)
-        counted = await asyncio.gather(*(call(server, "count") for _ in range(5)))
-        assert sorted(map(said, counted)) == [f"call {number}" for number in range(1, 6)]
-        kind, why = await error_of(server, "die")
-        assert (kind, why[:29]) == (ToolErrorKind.HTTP, "my_die: the MCP server notes ")
-    kind, why = await error_of(server, "count")
+        results = await asyncio.gather(*(call(server, "count") for _ in range(5)))
+        assert sorted(map(said, results)) == [f"call {number}" for number in range(1, 6)]
+        kind, reason = await error_of(server, "die")
+        assert (kind, reason[:29]) == (ToolErrorKind.HTTP, "my_die: the MCP server notes ")
+    kind, reason = await error_of(server, "count")
     assert kind == ToolErrorKind.HTTP
     with over_http(free_port, *arguments):
         assert said(await call(server, "count")) == "call 1"
@@ -145,18 +145,18 @@ async def test_headers_come_from_the_environment(
     make_server: MakeServer, monkeypatch: pytest.MonkeyPatch, header: str, value: str, sent: str
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", value)
-    seen: set[str] = set()
+    values: set[str] = set()
     app = real.make_server(["count"], 1).streamable_http_app()
 
-    async def noted(scope: Any, receive: Any, send: Any) -> None:
-        seen.update(v.decode() for k, v in scope.get("headers", ()) if k.decode() == header.lower())
+    async def noting(scope: Any, receive: Any, send: Any) -> None:
+        values.update(v.decode() for k, v in scope.get("headers", ()) if k.decode() == header.lower())
         await app(scope, receive, send)
 
-    with serving(noted, lifespan="on") as port:  # type: ignore[arg-type]
+    with serving(noting, lifespan="on") as port:  # type: ignore[arg-type]
         server = make_server(url=f"http://127.0.0.1:{port}/mcp", headers_env={header: "MY_TOKEN"})
         await server.tools()
         await server.close()
-    assert seen == {sent}
+    assert values == {sent}
     monkeypatch.setenv("MY_TOKEN", "two\nlines")
     with pytest.raises(ConfigError, match=rf"notes\.headers_env\.{header}=MY_TOKEN: its value cannot be a header"):
         await make_server(url="http://127.0.0.1:9/mcp", headers_env={header: "MY_TOKEN"}).tools()

@@ -64,9 +64,9 @@ def test_a_histogram_in_all_its_spellings(given: Any) -> None:
 
 
 def test_groups_and_pages() -> None:
-    found = query(group_by="country, year", page_size=1000, search_after='["2024-01-01", 7]', pit_id="9")
-    assert found.group_by == (Level(field="country"), Level(field="event_date", interval="year"))
-    assert (found.call.page_size, found.after, found.call.pit_id) == (100, ("2024-01-01", 7), "9")
+    result = query(group_by="country, year", page_size=1000, search_after='["2024-01-01", 7]', pit_id="9")
+    assert result.group_by == (Level(field="country"), Level(field="event_date", interval="year"))
+    assert (result.call.page_size, result.after, result.call.pit_id) == (100, ("2024-01-01", 7), "9")
     assert (query(page_size=0).call.page_size, query().call.page_size, query(search_after="").after) == (1, 10, None)
     assert (query(page_size="500").call.page_size, query(page_size=None, query=None).call.page_size) == (100, 10)
     assert query(search_after=["a", 1]).after == ("a", 1)

@@ -52,13 +52,13 @@ async def over_http(*options: str) -> AsyncIterator[Client]:
 
 async def data(client: Client, tool: str = "analyze_events", **arguments: Any) -> dict[str, Any]:
     """The structured content of an answer, which the text has too."""
-    found = await client.call_tool(tool, arguments)
-    (block,) = found.content
-    assert isinstance(found, CallToolResult)
+    result = await client.call_tool(tool, arguments)
+    (block,) = result.content
+    assert isinstance(result, CallToolResult)
     assert isinstance(block, TextContent)
-    assert not found.is_error, block.text
-    assert json.loads(block.text) == found.structured_content
-    return dict(found.structured_content or {})
+    assert not result.is_error, block.text
+    assert json.loads(block.text) == result.structured_content
+    return dict(result.structured_content or {})
 
 
 @pytest.mark.slow
@@ -66,13 +66,13 @@ async def test_a_collection_is_counted_scanned_and_described_and_mistakes_are_re
     async with over_http() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(tools) == ["analyze_events", "describe_events"]
-        listed = tools["analyze_events"]
-        assert listed.output_schema
-        documents = listed.output_schema["properties"]["documents"]["items"]
+        analyze = tools["analyze_events"]
+        assert analyze.output_schema
+        documents = analyze.output_schema["properties"]["documents"]["items"]
         assert documents == {"type": "object", "additionalProperties": True}  # checked at once, not value by value
-        properties = listed.input_schema["properties"]
+        properties = analyze.input_schema["properties"]
         assert {"filters", "range_filters", "group_by", "date_histogram", "search_after", "pit_id"} <= set(properties)
-        assert "country, city, event_theme, organiser" in (listed.description or "")
+        assert "country, city, event_theme, organiser" in (analyze.description or "")
 
         first = await data(client, filters='{"country": "India"}', group_by="event_theme")
         assert {bucket["key"]: bucket["count"] for bucket in first["aggregations"]["group_by"]["buckets"]}["AI"] == 50
@@ -83,15 +83,15 @@ async def test_a_collection_is_counted_scanned_and_described_and_mistakes_are_re
         pagination = page["pagination"]
         assert (pagination["total_hits"], pagination["has_more"]) == (165, True)
         where = {"search_after": pagination["search_after"], "pit_id": pagination["pit_id"]}
-        rest = await data(client, filters='{"country": "India"}', page_size=100, **where)
-        assert (rest["pagination"]["has_more"], rest["pagination"]["search_after"]) == (False, None)
-        ids = [document["id"] for document in (*page["documents"], *rest["documents"])]
+        last_page = await data(client, filters='{"country": "India"}', page_size=100, **where)
+        assert (last_page["pagination"]["has_more"], last_page["pagination"]["search_after"]) == (False, None)
+        ids = [document["id"] for document in (*page["documents"], *last_page["documents"])]
         assert ids == [event["event_id"] for event in EVENTS if event["country"] == "India"]
-        assert rest["documents"][0]["url"].startswith("https://events.offline.example/")
+        assert last_page["documents"][0]["url"].startswith("https://events.offline.example/")
 
-        found = await data(client, "describe_events")
-        fields = {field["name"]: field for field in found["fields"]}
-        assert (found["events"], list(fields)) == (
+        description = await data(client, "describe_events")
+        fields = {field["name"]: field for field in description["fields"]}
+        assert (description["events"], list(fields)) == (
             600,
             ["country", "city", "event_theme", "organiser", "attendance", "event_date"],
         )
@@ -102,7 +102,7 @@ async def test_a_collection_is_counted_scanned_and_described_and_mistakes_are_re
             EVENTS[0]["event_date"],
             EVENTS[-1]["event_date"],
         )
-        for tool, arguments, said in (
+        for tool, arguments, message in (
             ("analyze_events", {"filters": '{"contry": 1}'}, "did you mean country?"),
             ("analyze_events", {"groupby": "country"}, "groupby: there is no such field"),
             ("analyze_events", {"top_n": 0}, "greater than or equal to 1"),
@@ -110,10 +110,10 @@ async def test_a_collection_is_counted_scanned_and_described_and_mistakes_are_re
             ("describe_events", {"x": 1}, "x: there is no such field"),
             ("analyse_events", {}, "there are: analyze_events, describe_events"),
         ):
-            failed = await client.call_tool(tool, arguments)
-            assert failed.is_error
-            assert isinstance(failed.content[0], TextContent)
-            assert said in failed.content[0].text
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error
+            assert isinstance(result.content[0], TextContent)
+            assert message in result.content[0].text
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ def hit(event: Json) -> Json:
 def found(body: Json, **aggregations: Json) -> Json:
     """The answer to a search that all events of one country match."""
     after = body.get("search_after")
-    page = [one for one in map(hit, INDIA) if after is None or one["sort"] > after][: body["size"]]
+    page = [item for item in map(hit, INDIA) if after is None or item["sort"] > after][: body["size"]]
     hits = {"total": {"value": len(INDIA), "relation": "eq"}, "max_score": None, "hits": page}
     answer = {"took": 3, "timed_out": False, "_shards": SHARDS, "hits": hits}
     return answer | {"aggregations": {"ids": {"value": 160}, **aggregations}}
@@ -69,13 +69,13 @@ class Cluster:
 
 @pytest.fixture
 async def cluster() -> AsyncIterator[tuple[Cluster, OpenSearchEvents]]:
-    made = Cluster()
-    app = Starlette(routes=[Route("/{path:path}", made.handle, methods=["POST", "DELETE"])])
+    server = Cluster()
+    app = Starlette(routes=[Route("/{path:path}", server.handle, methods=["POST", "DELETE"])])
     with serving(app) as port:
         url = f"events.opensearch.url=http://127.0.0.1:{port}"
-        given = settings(url, "events.opensearch.keyword_suffix=.keyword")
+        options = settings(url, "events.opensearch.keyword_suffix=.keyword")
         async with AsyncClient(verify=False) as client:
-            yield made, OpenSearchEvents(FIELDS, given.opensearch, client, "Bearer abc")
+            yield server, OpenSearchEvents(FIELDS, options.opensearch, client, "Bearer abc")
 
 
 ORDER = [{"event_date": "asc"}, {"event_id.keyword": "asc"}]
@@ -83,22 +83,22 @@ IDS = {"cardinality": {"field": "event_id.keyword", "precision_threshold": 40000
 
 
 async def test_a_request_is_the_documented_one_and_so_is_the_answer(cluster: tuple[Cluster, OpenSearchEvents]) -> None:
-    made, engine = cluster
+    server, engine = cluster
     samples = {"hits": {"total": {"value": 1, "relation": "eq"}, "max_score": None, "hits": [hit(EVENTS[0])]}}
     year = {"key_as_string": "2024", "key": 0, "doc_count": 7, "ids": {"value": 6}, "samples": samples}
     theme = {"key": "AI", "doc_count": 50, "ids": {"value": 49}, "below": {"buckets": [year]}}
     month = {"key_as_string": "2024-03", "key": 0, "doc_count": 9, "ids": {"value": 8}}
-    made.answer = lambda body: found(body, group_by={"buckets": [theme]}, date_histogram={"buckets": [month]})
+    server.answer = lambda body: found(body, group_by={"buckets": [theme]}, date_histogram={"buckets": [month]})
     call: Json = {"filters": {"country": "India"}, "group_by": "event_theme,year", "date_histogram": "month"}
     answer = await asked(engine, **call, page_size=20, samples_per_bucket=1, top_n=7)
-    pit, search = made.asked  # more pages follow: nothing is given back yet
+    pit, search = server.asked  # more pages follow: nothing is given back yet
     assert pit == ("POST", "/events/_search/point_in_time?keep_alive=300s", {})
     by_year = {"field": "event_date", "calendar_interval": "year", "format": "yyyy", "min_doc_count": 1}
     by_month = by_year | {"calendar_interval": "month", "format": "yyyy-MM"}
-    shown = {"samples": {"top_hits": {"size": 1, "sort": ORDER}}}
-    most = {"size": 7, "order": [{"ids": "desc"}, {"_key": "asc"}]}
-    below = {"date_histogram": by_year, "aggs": {"ids": IDS, **shown}}
-    groups = {"terms": {"field": "event_theme.keyword", **most}, "aggs": {"ids": IDS, "below": below}}
+    top_hits = {"samples": {"top_hits": {"size": 1, "sort": ORDER}}}
+    ranking = {"size": 7, "order": [{"ids": "desc"}, {"_key": "asc"}]}
+    years = {"date_histogram": by_year, "aggs": {"ids": IDS, **top_hits}}
+    groups = {"terms": {"field": "event_theme.keyword", **ranking}, "aggs": {"ids": IDS, "below": years}}
     assert search[:2] == ("POST", "/_search")
     assert search[2] == {
         "size": 21,
@@ -108,13 +108,13 @@ async def test_a_request_is_the_documented_one_and_so_is_the_answer(cluster: tup
         "track_total_hits": True,
         "aggs": {"ids": IDS, "group_by": groups, "date_histogram": {"date_histogram": by_month, "aggs": {"ids": IDS}}},
     }
-    counted, periods = answer.aggregations.group_by, answer.aggregations.date_histogram
-    assert counted
+    groups_read, periods = answer.aggregations.group_by, answer.aggregations.date_histogram
+    assert groups_read
     assert periods
-    (bucket,), (inner,) = counted.buckets, counted.buckets[0].buckets
+    (bucket,), (inner,) = groups_read.buckets, groups_read.buckets[0].buckets
     counts = [(one.key, one.count, one.doc_count) for one in (bucket, inner, *periods.buckets)]
     assert counts == [("AI", 49, 50), ("2024", 6, 7), ("2024-03", 8, 9)]
-    assert (counted.other_doc_count, [one["id"] for one in inner.samples]) == (115, [EVENTS[0]["event_id"]])
+    assert (groups_read.other_doc_count, [one["id"] for one in inner.samples]) == (115, [EVENTS[0]["event_id"]])
     assert (answer.data_context.documents_matched, answer.data_context.unique_ids_matched) == (165, 160)
 
 
@@ -143,21 +143,21 @@ async def test_conditions(cluster: tuple[Cluster, OpenSearchEvents], call: Json,
 async def test_a_scan_keeps_one_point_in_time_and_releases_it(
     cluster: tuple[Cluster, OpenSearchEvents], size: int
 ) -> None:
-    made, engine = cluster
+    server, engine = cluster
     pages = await scan(engine, size, filters={"country": "India"})
-    assert [one["event_id"] for page in pages for one in page.documents] == [event["event_id"] for event in INDIA]
+    assert [doc["event_id"] for page in pages for doc in page.documents] == [event["event_id"] for event in INDIA]
     assert len(pages) == -(-165 // size)
-    assert [path.partition("?")[0] for _, path, _ in made.asked] == [
+    assert [path.partition("?")[0] for _, path, _ in server.asked] == [
         "/events/_search/point_in_time",
         *["/_search"] * len(pages),
         "/_search/point_in_time",
     ]
-    assert {body["pit"]["id"] for _, path, body in made.asked if path == "/_search"} == {"pit-1=="}
-    assert not made.pits
+    assert {body["pit"]["id"] for _, path, body in server.asked if path == "/_search"} == {"pit-1=="}
+    assert not server.pits
 
 
 async def test_bounds(cluster: tuple[Cluster, OpenSearchEvents]) -> None:
-    days = {name: {"value": float(hit(EVENTS[at])["sort"][0])} for name, at in (("min", 0), ("max", -1))}
+    days = {name: {"value": float(hit(EVENTS[i])["sort"][0])} for name, i in (("min", 0), ("max", -1))}
     cluster[0].answer = lambda body: found(body, **days)
     assert await cluster[1].bounds("event_date") == (EVENTS[0]["event_date"], EVENTS[-1]["event_date"])
     assert cluster[0].asked[0][1] == "/events/_search"

@@ -56,8 +56,8 @@ def test_pictures_sounds_and_binary_data_are_named_and_not_shown() -> None:
 def test_urls_in_structured_content_are_sources_except_denied_pages() -> None:
     result = read(*records().content, structured_content=records().structured_content)
     assert declared(result) == [("https://a.example/1", "One", "The first record.")]
-    shown = {"url": "https://a.example/1", "title": "One", "text": "The first record.", "score": 0.5}
-    assert result.content == json.dumps({"records": [shown]})
+    record = {"url": "https://a.example/1", "title": "One", "text": "The first record.", "score": 0.5}
+    assert result.content == json.dumps({"records": [record]})
     assert result.denied == 1
 
 
@@ -68,8 +68,8 @@ ROW = {"url": "https://a.example/1", "name": "Ä", "score": 7}
 def test_structured_content_is_shown_if_the_text_does_not_say_it(
     blocks: list[str], structured: Any, shown: str
 ) -> None:
-    given = {} if structured is None else {"structured_content": structured}
-    result = read(*blocks, **given)
+    content = {} if structured is None else {"structured_content": structured}
+    result = read(*blocks, **content)
     assert result.content == shown
     assert declared(result) == [("https://a.example/1", "Ä", "Ä")]
 
@@ -99,8 +99,8 @@ def test_urls_in_other_texts_are_sources_if_the_settings_say_so(*, urls_in_text:
 def test_a_long_result_is_cut_visibly_and_loses_the_sources_cut_off() -> None:
     rows = [{"url": f"https://a.example/{number}", "text": "x" * 60} for number in range(5)]
     result = read(structured_content=rows, max_chars=150)
-    whole = json.dumps(rows)
-    assert result.content == f"{whole[:150]}\n[cut: the first 150 of {len(whole)} characters]"
+    text = json.dumps(rows)
+    assert result.content == f"{text[:150]}\n[cut: the first 150 of {len(text)} characters]"
     assert declared(result) == [(f"https://a.example/{number}", "", "x" * 60) for number in range(2)]
     long = types.TextResourceContents(uri="notes://long", text="y" * 400)
     (source,) = read(types.EmbeddedResource(resource=long), max_chars=150).sources

@@ -79,14 +79,14 @@ def test_the_shallow_researcher_calls_the_server_of_the_page_by_config_alone(
     code = next(block for block in blocks(PAGE.read_text("utf-8"), ("python",)) if block.startswith("# notes.py"))
     Path("notes.py").write_text(code)
     Path("asked.csv").write_text("id,question\ntower,How tall is the tower of Corvane?\n")
-    asked = ["experiment=shallow_freshqa", "dataset=questions", "dataset.path=asked.csv", "judge=[citation_audit]"]
-    asked += ["agent.data_sources=[notes]", "runner.progress=false"]
-    assert main(["run", *asked, f"tools.mcp.notes.command=[{sys.executable},notes.py]"]) == 0
+    overrides = ["experiment=shallow_freshqa", "dataset=questions", "dataset.path=asked.csv", "judge=[citation_audit]"]
+    overrides += ["agent.data_sources=[notes]", "runner.progress=false"]
+    assert main(["run", *overrides, f"tools.mcp.notes.command=[{sys.executable},notes.py]"]) == 0
     (rows,) = tmp_path.glob("results/*/*/samples.jsonl")
     (row,) = Workplace.lines(rows)
     assert "88 metres [1]" in row["report"]
     assert row["tools"]["search_notes"].keys() == {"ok"}
-    assert [one["source"] for one in row["audit"]["valid_citations"]] == ["https://notes.example/tower"]
+    assert [citation["source"] for citation in row["audit"]["valid_citations"]] == ["https://notes.example/tower"]
 
 
 def test_a_run_that_is_told_to_stop_leaves_no_server(here: Workplace, asks: list[str]) -> None:

@@ -62,15 +62,15 @@ async def test_tools_of_servers_are_tools_of_the_run(url: str, run_client: Async
             *((f"b_{name}", "numbers", "tools.mcp.few") for name in ("count", "odd_name_v2")),
         ]
         assert [tool.name for tool in tools.select(("numbers",))] == ["b_count", "b_odd_name_v2", "think"]
-        (offered,) = (d for d in tools.definitions(("notes",)) if d["function"]["name"] == "look_up")
-        assert offered["function"]["description"] == "Look up a query in our notes."
+        (definition,) = (d for d in tools.definitions(("notes",)) if d["function"]["name"] == "look_up")
+        assert definition["function"]["description"] == "Look up a query in our notes."
         parameters = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-        assert offered["function"]["parameters"] == parameters
+        assert definition["function"]["parameters"] == parameters
         assert tools.get("odd_name_v2").parameters.model_json_schema()["properties"] == {}
         session = a_session(*mine)
-        found = await session.call_tool("look_up", {"text": "March"})
+        result = await session.call_tool("look_up", {"text": "March"})
         assert [source.call_id for source in session.sources.all()] == ["call-0"] * 4
-        assert found.sources[0].citation_key == "notes://2026/march"
+        assert result.sources[0].citation_key == "notes://2026/march"
         first, second = [(await session.call_tool(name, {})).content for name in ("odd_name_v2", "b_odd_name_v2")]
         assert first != second
         with pytest.raises(ToolError, match=r"denied\.example/a may not be read") as raised:
@@ -88,9 +88,9 @@ async def test_langchain_calls_them_through_the_session(url: str, run_client: As
             tool = as_langchain(tools.get("long"))
             assert tool.args == {"n": {"type": "integer"}}
             calls = [{"type": "tool_call", "name": "long", "id": "c", "args": {"n": n}} for n in (3, "three")]
-            found, refused = [(await tool.ainvoke(call)).text for call in calls]
-            assert found == "xxx"
-            assert refused.startswith("Error: long: n: 'three' is not of type 'integer'")
+            answer, refusal = [(await tool.ainvoke(call)).text for call in calls]
+            assert answer == "xxx"
+            assert refusal.startswith("Error: long: n: 'three' is not of type 'integer'")
             assert session.tool_outcomes["long"] == {"ok": 1, "invalid_arguments": 1}
 
 
@@ -98,9 +98,9 @@ async def test_langchain_calls_them_through_the_session(url: str, run_client: As
 async def test_clashing_or_missing_names_end_the_run_before_it_begins(
     url: str, run_client: AsyncClient, servers: dict[str, Any], why: str
 ) -> None:
-    named: Any = {name: {"url": url, **given} for name, given in servers.items()}
+    settings: Any = {name: {"url": url, **options} for name, options in servers.items()}
     with pytest.raises(ConfigError, match=why):
-        async with toolbox(run_client, **named):
+        async with toolbox(run_client, **settings):
             pass
 
 
@@ -120,28 +120,28 @@ def test_arguments_are_checked_by_the_schema_that_the_model_was_shown(
 async def test_a_replay_has_the_tools_that_were_recorded_and_reaches_no_server(
     url: str, run_client: AsyncClient, a_session: Sessions, tmp_path: Path
 ) -> None:
-    seen, folder = [], tmp_path / "cassettes"
-    for mode, place in (("record", url), ("replay", "http://127.0.0.1:9/mcp"), ("auto", "http://127.0.0.1:9/mcp")):
-        held = recorder(mode, folder)
-        async with toolbox(run_client, held, notes={"url": place}) as tools:
-            with held.for_sample("agent", SampleKey("s1", 1)):
-                seen.append((tools.definitions(), await work(a_session(*tools.select(None)))))
-            held.finish()
-        assert held.close() == []
-    assert CANARY not in json.dumps(seen[0][1])
-    assert seen[0] == seen[1] == seen[2]
+    outcomes, folder = [], tmp_path / "cassettes"
+    for mode, address in (("record", url), ("replay", "http://127.0.0.1:9/mcp"), ("auto", "http://127.0.0.1:9/mcp")):
+        tape = recorder(mode, folder)
+        async with toolbox(run_client, tape, notes={"url": address}) as tools:
+            with tape.for_sample("agent", SampleKey("s1", 1)):
+                outcomes.append((tools.definitions(), await work(a_session(*tools.select(None)))))
+            tape.finish()
+        assert tape.close() == []
+    assert CANARY not in json.dumps(outcomes[0][1])
+    assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
 async def work(session: Session) -> list[Any]:
     """What calls come to: results, failures of the tool, of the arguments."""
-    seen: list[Any] = []
-    told: dict[str, Any] = {"text": f"March {CANARY}"}
-    for name, given in [("count", {}), ("look_up", told), ("fail", {}), ("long", {"n": "x"}), ("count", {})]:
+    outcomes: list[Any] = []
+    query: dict[str, Any] = {"text": f"March {CANARY}"}
+    for name, arguments in [("count", {}), ("look_up", query), ("fail", {}), ("long", {"n": "x"}), ("count", {})]:
         try:
-            seen.append((await session.call_tool(name, given)).model_dump())
+            outcomes.append((await session.call_tool(name, arguments)).model_dump())
         except ToolError as error:
-            seen.append((error.kind, str(error)))
-    return [*seen, [source.address for source in session.sources.all()], session.tool_outcomes, session.outages]
+            outcomes.append((error.kind, str(error)))
+    return [*outcomes, [source.address for source in session.sources.all()], session.tool_outcomes, session.outages]
 
 
 async def test_an_unrecorded_call_is_made_in_auto_and_missing_in_a_replay(
@@ -149,22 +149,22 @@ async def test_an_unrecorded_call_is_made_in_auto_and_missing_in_a_replay(
 ) -> None:
     folder = tmp_path / "cassettes"
     for mode in ("record", "auto"):
-        before = calls[0]
-        held = recorder(mode, folder)
-        async with toolbox(run_client, held, notes={"url": url}) as tools:
-            with held.for_sample("agent", SampleKey(mode, 1)):
+        count = calls[0]
+        tape = recorder(mode, folder)
+        async with toolbox(run_client, tape, notes={"url": url}) as tools:
+            with tape.for_sample("agent", SampleKey(mode, 1)):
                 await a_session(*tools.select(None)).call_tool("count", {})
-        held.close()
-        assert calls[0] == before + 1
-    held = recorder("replay", folder)
-    async with toolbox(run_client, held, notes={"url": url}) as tools:
+        tape.close()
+        assert calls[0] == count + 1
+    tape = recorder("replay", folder)
+    async with toolbox(run_client, tape, notes={"url": url}) as tools:
         missed = pytest.raises(CassetteMiss, match="not recorded: TOOL tool:///records")
-        with missed, held.for_sample("agent", SampleKey("record", 1)):
+        with missed, tape.for_sample("agent", SampleKey("record", 1)):
             await a_session(*tools.select(None)).call_tool("records", {})
     with pytest.raises(UserError, match=r"tools\.mcp\.other: the recording has no such server"):
-        async with toolbox(run_client, held, other={"url": url}):
+        async with toolbox(run_client, tape, other={"url": url}):
             pass
-    held.close()
+    tape.close()
 
 
 async def test_a_server_that_fails_ends_the_others_that_were_started(url: str) -> None:
