@@ -49,15 +49,15 @@ def _joined(pieces: Iterable[str], separator: str) -> list[str]:
 _CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 _SOUTH_EAST_ASIAN = "\u0e00-\u0e4e\u0e80-\u0ecd\u1000-\u103f\u1780-\u17d3"
-_PAIRED = _CJK + _HANGUL + _SOUTH_EAST_ASIAN
+UNSPACED = _CJK + _HANGUL + _SOUTH_EAST_ASIAN
 """Scripts without spaces, and Korean, whose words carry their particles: read in pairs of characters."""
 
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0f18-\u0fbc"
 """Vowel signs and accents that Python does not count as word characters but that belong to the word."""
 
-_LETTERS = rf"[^\W_{_PAIRED}]+"
-_TERM = re.compile(rf"[{_PAIRED}]+|{_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*(?:'{_LETTERS})*")
-_IN_PAIRS = re.compile(f"[{_PAIRED}]")
+_LETTERS = rf"[^\W_{UNSPACED}]+"
+_TERM = re.compile(rf"[{UNSPACED}]+|{_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*(?:'{_LETTERS})*")
+_IN_PAIRS = re.compile(f"[{UNSPACED}]")
 _PLURAL = re.compile(r"(?<=[a-z]{2})(?:(?P<y>ies)|(?<=ss|sh|ch)es|(?<=[xz])es|(?<![sui])s)$")
 
 

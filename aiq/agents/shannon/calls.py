@@ -77,10 +77,11 @@ class CallLedger:
         used = sum(record.tokens for record in self.records if record.agent_id == _agent.get())
         sent = [message.content for message in messages]
         sent += [call.arguments for message in messages for call in message.tool_calls]
-        left = self._budget - used - estimate_tokens([*sent, *map(json.dumps, tools)])
-        if left <= 0:
-            raise BudgetSpent(f"agent.budget_agent_max={self._budget}: {_agent.get()} has used {used} tokens")
-        return left
+        needed = estimate_tokens([*sent, *map(json.dumps, tools)])
+        if used + needed >= self._budget:
+            tells = f"{_agent.get()} has used {used} tokens, and its next request takes about {needed}"
+            raise BudgetSpent(f"agent.budget_agent_max={self._budget}: {tells}")
+        return self._budget - used - needed
 
     @property
     def tokens(self) -> int:

@@ -112,7 +112,7 @@ def _of_item(item: Mapping[str, JsonValue], agent: str, tool: str, now: datetime
     url, score, title = _text(item, "url"), item.get("score"), _text(item, "title")
     snippet = _text(item, "text") or _text(item, "snippet")
     relevance = float(score) if isinstance(score, int | float) and not isinstance(score, bool) else 0.5
-    published, source = _date(_text(item, "published_date")), extract_domain(url)
+    published, source = _date(_text(item, "published_date")), extract_domain(url) or _text(item, "document")
     return Citation(
         url=url,
         title=clean_title(title, url, source),

@@ -53,7 +53,6 @@ class AgentResult(LenientRecord):
 
     agent_id: str = ""
     response: str = ""
-    role: str = ""
     steps: tuple[str, ...] = ()
     tools_used: tuple[str, ...] = ()
     tool_outputs: tuple[ToolOutput, ...] = ()

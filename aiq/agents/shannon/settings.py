@@ -75,7 +75,7 @@ class DecomposeSettings(Settings):
 
 
 class ExecutionSettings(Settings):
-    pattern: Pattern | Literal["auto"] = Field(description="auto: by complexity and dependencies; else always this one")
+    pattern: Literal["auto", Pattern] = Field(description="auto: by complexity and dependencies; else always this one")
     react_below: Share = Field(description="complexity below which one ReAct loop does all the research")
     per_task_above: Share = Field(description="complexity above which deep and academic research loop in each subtask")
     tool_rounds: Count = Field(description="replies with tool calls before an agent must answer")
@@ -93,7 +93,7 @@ class ExecutionSettings(Settings):
 
 class CollectionSettings(Settings):
     most: Count = Field(description="maximum number of citations")
-    per_domain: Count = Field(description="maximum number of citations from one domain")
+    per_domain: Count = Field(description="maximum number of citations from one domain or document")
     entity_threshold: Share = Field(description="minimum score of a citation that is about the entity")
     entity_keep: int = Field(ge=0, description="minimum number of citations that the entity filter keeps, if available")
     least_text: int = Field(

@@ -34,19 +34,20 @@ class Synthesize:
         self._comprehensive = settings.synthesis_style == "comprehensive"
 
     async def run(self, state: ResearchState) -> dict[str, Any]:
-        """The first report; if the model gives none, the cleaned results one after the other.
+        """The first report; if the model gives none, the cleaned results one after the other, which are also the draft.
 
         Raises AgentError if there are no results, unless a limit cut the research short.
         """
         evidence = self._evidence(state)
         if not evidence and not current().stop_reason:
             raise AgentError("there is nothing to write a report from: no agent has found anything")
+        results = "\n\n".join(filter(None, (sanitize_output(result.response) for result in evidence)))
+        current().keep_draft(results)
         if written := await self.write(state):
             return written
-        parts = [sanitize_output(result.response) for result in evidence]
-        if not any(parts):
+        if not results:
             raise AgentError("there is no report: the synthesizer failed, and no agent has found anything")
-        return {"written": "\n\n".join(filter(None, parts))}
+        return {"written": results}
 
     async def write(self, state: ResearchState, feedback: str = "", tier: Tier | None = None) -> dict[str, Any]:
         """A report without its list of sources, and whether it was cut off.

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from aiq.agents.shannon.calls import ask, attributed_to, current_ledger, log_failure
 from aiq.agents.shannon.records import AgentResult, ToolOutput
+from aiq.citations.documents import parse_key
 from aiq.core.errors import AgentError, ModelError, ToolError
 from aiq.core.events import Recovery
 from aiq.core.models import Message, Reply
@@ -148,6 +149,7 @@ def found_in(name: str, result: ToolResult) -> JsonValue:
             "title": source.title,
             "text": source.text,
             "published_date": dated(source),
+            **({"document": parse_key(source.citation_key).name} if source.citation_key else {}),
             **({} if source.relevance is None else {"score": source.relevance}),
         }
         for source in result.sources

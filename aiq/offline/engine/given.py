@@ -4,7 +4,7 @@ those done, and the answers given by the results of others' work."""
 import re
 from typing import Literal, NamedTuple
 
-from aiq.offline.engine.source import URL, Source, day_of
+from aiq.offline.engine.source import KEY, Source, day_of
 
 ACTION = re.compile(r"(?i)(?P<next>next|下一).*(?:action|step|行动)$|(?:thought|action|思考|行动)s?$")
 """Labels of the next action, and of earlier thoughts and actions."""
@@ -12,7 +12,7 @@ _WORK = re.compile(r"(?i)(?:result|observation|finding|answer)s?$|结果$|发现
 """Labels of the results of others' work."""
 _REFERENCE = re.compile(
     rf"\s*[\[【(]?(?P<n>\d{{1,3}})[\]】).:：]+\s*(?P<title>\S[^\n]{{0,300}}?)[\s(（<:：|–—-]+"
-    rf"(?P<url>{URL.pattern})[)）>]*(?P<rest>[^\n]{{0,100}})"
+    rf"(?P<url>{KEY})[)）>]*(?P<rest>[^\n]{{0,100}})"
 )
 _ANSWERED = re.compile(
     r"(?i)(?P<head>\s*(?:#[^\n]*\n)?)(?:[\w ]{1,20}: )?"
@@ -31,7 +31,7 @@ class GivenAnswer(NamedTuple):
 
 
 def references(text: str) -> dict[int, Source]:
-    """The sources by number, if the text is nothing but a list of numbered titles and URLs."""
+    """The sources by number, if the text is nothing but a list of numbered titles and keys."""
     lines = [line for line in text.splitlines() if line.strip()]
     found = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
     if len(found) < len(lines):

@@ -29,6 +29,8 @@ class Source:
 
 
 URL = re.compile(r"(?:https?|file)://(?:[^\s<>\"'`|()\[\]{}，。；、（）【】]|\([^\s()]*\))+(?<![.,;:!?*_\\])")
+KEY = rf"(?:{URL.pattern}|[\w.'-]+\.(?:pdf|docx?|pptx?|html?|md|txt)(?:, p\.\d+)?)"
+"""A URL, or the key of a document or of a page of it."""
 LINK = re.compile(r"!?\[([^\[\]\n]*)\]\(<?([^()\s<>]*(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s+\"[^\"\n]*\")?\)")
 
 
@@ -70,8 +72,8 @@ _REFERENCES = re.compile(
     r"\W{0,8}$"
 )
 _ENTRY = re.compile(r"(?m)^\s*(?:[-*]\s+)?(?:\[\^?|【)?(\d+)(?:\]|】|[.)])[:：]?\s*(\S.*)$")
-_INLINE = re.compile(rf"([(（]{URL.pattern}(?:, [\d-]+)?[)）](?:[。！？]|[.!?]?(?=\s)))\s*(?=\S)")
-"""A URL after a statement that is followed by another; in Chinese there is no space between them."""
+_INLINE = re.compile(rf"([(（]{KEY}(?:, [\d-]+)?[)）](?:[。！？]|[.!?]?(?=\s)))\s*(?=\S)")
+"""A key after a statement that is followed by another; in Chinese there is no space between them."""
 _CITED_AS = re.compile(r"(?i)\W{0,4}(?:citation(?: key)?|cite as|引用)\W{0,3}[:：]\s*(\S.*?)\s*$")
 _MARKS = r"[\[【]\^?\d+(?:\s*[,，、]\s*\d+)*[\]】]"
 
@@ -118,7 +120,7 @@ def _split(line: str) -> tuple[str, str, str]:
     """(name, URL or key, rest) of a line; for a sentence that contains a URL, the rest is the whole line."""
     line = _HEAD.sub("", line, count=1)
     line = LINK.sub(lambda m: f"{'' if _NO_NAME.fullmatch(m[1]) else m[1]} {'' if m.start() else '<'}{m[2]}", line)
-    found = URL.search(line)
+    found = URL.search(line) or re.search(rf"(?<=[(（]){KEY}(?=[)）])", line)
     if found is None:
         cited = _CITED_AS.match(line)
         return ("", cited[1], "") if cited else ("", "", line.strip(" *"))

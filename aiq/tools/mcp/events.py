@@ -7,6 +7,7 @@ import json
 import re
 from calendar import monthrange
 from collections.abc import Mapping, Sequence
+from math import isfinite, nan
 from typing import Annotated, Any, Literal, Protocol, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
@@ -310,22 +311,24 @@ def _range_condition(name: str, bounds: Any, fields: EventFields) -> Condition:
 
 def _number(value: Any, arg: str) -> float:
     try:
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        raise wrong(f"{arg} is a number, not {value!r}") from None
+        number = float("" if isinstance(value, bool) else value)
+    except (TypeError, ValueError, OverflowError):
+        number = nan
+    if not isfinite(number):
+        raise wrong(f"{arg} is a number, not {value!r}")
+    return number
 
 
 def _days(value: Any, arg: str) -> tuple[str, str]:
     """The first and last day of a year, quarter, month or day."""
     match = _DAY.fullmatch(str(value).strip())
     year, quarter, month, day = match.groups() if match else ("", None, None, None)
-    if not match or (month and not 1 <= int(month) <= 12):
-        raise wrong(f"{arg} is a date such as 2024, 2024-Q1, 2024-03 or 2024-03-09, not {value!r}")
-    if day:
-        return f"{year}-{month}-{day}", f"{year}-{month}-{day}"
     first = int(month or (3 * int(quarter) - 2 if quarter else 1))
     last = int(month or (first + 2 if quarter else 12))
-    return f"{year}-{first:02}-01", f"{year}-{last:02}-{monthrange(int(year), last)[1]}"
+    end = monthrange(int(year), last)[1] if match and 1 <= last <= 12 else 0
+    if int(day or 1) not in range(1, end + 1):
+        raise wrong(f"{arg} is a date such as 2024, 2024-Q1, 2024-03 or 2024-03-09, not {value!r}")
+    return f"{year}-{first:02}-{day or '01'}", f"{year}-{last:02}-{day or end}"
 
 
 def _level(name: str, fields: EventFields) -> Level:

@@ -18,7 +18,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from aiq.core.errors import ConfigError, DatasetError
+from aiq.core.errors import ConfigError, DatasetError, ToolError, ToolErrorKind
 from aiq.core.files import Row, jsonl_rows
 from aiq.tools.mcp.events import (
     AnalyzeEvents,
@@ -37,6 +37,7 @@ from aiq.tools.mcp.events import (
     value_at,
     wrong,
 )
+from aiq.tools.ranking import UNSPACED
 
 _PERIOD: Mapping[Interval, str] = {
     "year": "substr({}, 1, 4)",
@@ -46,6 +47,7 @@ _PERIOD: Mapping[Interval, str] = {
     "day": "{}",
 }
 """SQL for the period of a day; a week is named after its Monday."""
+_CHARACTER = re.compile(f"([{UNSPACED}])")
 _OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 Where = tuple[str, tuple[Scalar, ...]]
@@ -104,7 +106,7 @@ class SqliteEvents:
                 if cursor.rowcount:
                     added += 1
                     values = (value_at(document, path) for path in self.fields.text)
-                    text = "\n".join(keyword(value) for value in values if value is not None)
+                    text = _spaced("\n".join(keyword(value) for value in values if value is not None))
                     body = json.dumps(document, ensure_ascii=False)
                     self._db.execute("INSERT INTO document VALUES (?, ?)", (cursor.lastrowid, body))
                     self._db.execute("INSERT INTO word (rowid, text) VALUES (?, ?)", (cursor.lastrowid, text))
@@ -130,7 +132,10 @@ class SqliteEvents:
         return text[:10] if is_date else text
 
     async def analyze(self, query: Query) -> Answer:
-        return await anyio.to_thread.run_sync(self._analyze, query)
+        try:
+            return await anyio.to_thread.run_sync(self._analyze, query)
+        except (sqlite3.Error, OverflowError) as error:  # too many values, or one that is too large
+            raise ToolError(ToolErrorKind.FAILED, f"the collection cannot answer this: {error}") from None
 
     async def bounds(self, field: str) -> tuple[Scalar | None, Scalar | None]:
         least, greatest = self._rows(f"SELECT min({_column(field)}), max({_column(field)}) FROM event", ())[0]
@@ -252,10 +257,15 @@ def _condition(condition: Condition) -> Where:
 def _words(query: str) -> Iterator[Where]:
     """The condition that a document has all words of the query; none if the query is empty."""
     if query.strip():
-        words = " ".join(f'"{word}"' for word in re.findall(r"\w+", query))
+        words = " ".join(f'"{_spaced(word)}"' for word in re.findall(r"\w+", query))
         if not words:
             raise wrong(f"query={query!r} has no word to look for")
         yield "seq IN (SELECT rowid FROM word WHERE word MATCH ?)", (words,)
+
+
+def _spaced(text: str) -> str:
+    """The text with blanks around each character of scripts without spaces, as the index takes a run for one word."""
+    return _CHARACTER.sub(r" \1 ", text)
 
 
 def _conjunction(conditions: Iterable[Where]) -> Where:

@@ -115,9 +115,13 @@ async def test_a_ninth_is_one_file_and_one_setting(tmp_path: Path, monkeypatch: 
     [
         ("aiq.agents.planner.state:PlannerState", "must subclass"),
         ("aiq.agents.planner.subagents.scanner:Scanner", "two sub-agents are called 'scanner'"),
+        (
+            "aiq.agents.planner.subagents.base:SubAgent",
+            "SubAgent must set name, description, input_model, output_model",
+        ),
     ],
 )
-def test_a_users_sub_agent_must_be_a_subclass_with_a_new_name(target: str, says: str) -> None:
+def test_a_users_sub_agent_must_be_a_complete_subclass_with_a_new_name(target: str, says: str) -> None:
     settings = configured(PlannerSettings, subagents=[target])
     with pytest.raises(ConfigError, match=says):
         Registry(settings, settings.prompts())

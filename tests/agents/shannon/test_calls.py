@@ -146,7 +146,9 @@ def test_budgets_are_counted_for_each_agent_separately() -> None:
         asked = [Message(role="user", content="four" * 5)]
         with attributed_to("a"):
             assert ledger.left(asked) == 100 - 50 - 10
-            with pytest.raises(AgentError, match=r"agent\.budget_agent_max=100: a has used 50 tokens"):
+            with pytest.raises(
+                AgentError, match=r"max=100: a has used 50 tokens, and its next request takes about 105"
+            ):
                 ledger.left([Message(role="user", content="x" * 400)])
         with attributed_to("b"):
             left = ledger.left(asked, [{"description": "a tool that takes many words"}])

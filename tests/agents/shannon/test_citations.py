@@ -128,6 +128,8 @@ def test_anything_but_a_list_of_hits_gives_none(output: JsonValue) -> None:
         ({"text": None, "snippet": None}, "snippet", ""),
         ({"title": None}, "title", ""),
         ({"category": None}, "source_type", ""),
+        ({"url": "Report.pdf, p.2", "document": "report.pdf"}, "source", "report.pdf"),
+        ({"document": "report.pdf"}, "source", "example.com"),
         (
             {"published_date": "2026-01-30T12:00:00.123456789+02:00"},
             "published",

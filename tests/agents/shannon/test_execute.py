@@ -3,9 +3,12 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
+from aiq.agents.shannon.settings import ShannonSettings
 from aiq.core.errors import AgentError
 from aiq.core.events import AgentFinished, AgentStarted
+from aiq.core.plugins import describe
 from tests.agents.replies import results
 from tests.agents.shannon.runs import (
     AREAS,
@@ -21,6 +24,7 @@ from tests.agents.shannon.runs import (
     task_of,
 )
 from tests.cases import table
+from tests.settings import configured
 
 each = table(__file__)
 
@@ -264,3 +268,9 @@ async def test_agents_have_the_roles_and_the_hints_of_plan_and_refinement() -> N
         role = "historian" if task_of(one) == "find out a" else "researcher"
         assert f"(role: {role})" in one.messages[0].text
         assert hints in one.messages[1].text
+
+
+def test_a_pattern_that_does_not_exist_is_refused_by_the_name_of_its_setting() -> None:
+    with pytest.raises(ValidationError) as caught:
+        configured(ShannonSettings, execution={"pattern": "serial"})
+    assert describe(caught.value, "agent").startswith("agent.execution.pattern='serial': Input should be 'auto', 're")

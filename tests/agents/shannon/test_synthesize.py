@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from aiq.core.errors import AgentError
+from aiq.core.session import current
 from tests.agents.shannon.runs import (
     AREAS,
     CALL,
@@ -226,6 +227,19 @@ async def test_without_a_model_the_results_are_the_report(said: Said) -> None:
     assert ran.recovered == ["no_synthesis"]
     assert ran.report.text == "Of find out a.\n\nOf find out b."
     assert ran.extras["not_covered"] == dict.fromkeys(AREAS, "0 of 600 characters, 0 of 1 citations")
+
+
+async def test_the_results_are_the_draft_until_there_is_a_report() -> None:
+    drafts: list[str | None] = []
+
+    def writes(request: Any) -> str:
+        drafts.append(current().draft)
+        return WHOLE
+
+    settings = {**QUICK, "execution": {"force_search": False}}
+    ran = await research({"researcher": "Orlune is a town.", "synthesizer": writes}, settings)
+    assert drafts[0] == "Orlune is a town."  # what a limit that ends the writing leaves
+    assert ran.bench.session.draft == WHOLE
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ PAGE = Source(url="https://a.test/x", title="T", text="Body", published="2026-10
         ("web_search_tool", (), []),
         (
             "web_search_tool",
-            (PAGE, Source(title="no address"), Source(citation_key="report.pdf", published="2026-10-30T08:00:00Z")),
+            (PAGE, Source(title="no address"), Source(citation_key="Q3.pdf, p.2", published="2026-10-30T08:00:00Z")),
             [
                 {
                     "url": "https://a.test/x",
@@ -132,7 +132,13 @@ PAGE = Source(url="https://a.test/x", title="T", text="Body", published="2026-10
                     "published_date": "2026-10-30T00:00:00Z",
                     "score": 0.9,
                 },
-                {"url": "report.pdf", "title": "", "text": "", "published_date": "2026-10-30T08:00:00Z"},
+                {
+                    "url": "Q3.pdf, p.2",
+                    "title": "",
+                    "text": "",
+                    "published_date": "2026-10-30T08:00:00Z",
+                    "document": "q3.pdf",
+                },
             ],
         ),
         (FETCH, (), None),

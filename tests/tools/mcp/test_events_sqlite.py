@@ -118,6 +118,15 @@ async def test_what_filters_select(arguments: dict[str, Any], count: Any) -> Non
     assert answer.data_context.documents_matched == sum(map(count, EVENTS))
 
 
+@pytest.mark.parametrize(("query", "found"), [("北京", 1), ("春天 glass", 1), ("京北", 0), ("회의", 1)])
+async def test_texts_without_spaces_are_searched_too(query: str, found: int) -> None:
+    engine = SqliteEvents(NESTED)
+    engine.add(
+        rows([nested("a", "2024-05-01", text="北京会议在春天, glass"), nested("b", "2024-05-02", text="회의에서")])
+    )
+    assert (await asked(engine, query=query)).data_context.documents_matched == found
+
+
 async def test_other_shapes_several_documents_of_an_event_and_absent_values() -> None:
     engine = SqliteEvents(NESTED)
     documents = [
@@ -157,8 +166,9 @@ async def test_a_document_that_does_not_fit_is_named_and_nothing_is_added(docume
 
 
 async def test_positions_from_other_collections_are_refused() -> None:
-    for position in ({"search_after": '["PAG090"]'}, {"pit_id": "o463"}, {"query": "?!"}):
-        with pytest.raises(ToolError, match=r"give back|no word"):
+    beyond = '["2024-01-01", 9999999999999999999]'
+    for position in ({"search_after": '["PAG090"]'}, {"search_after": beyond}, {"pit_id": "o463"}, {"query": "?!"}):
+        with pytest.raises(ToolError, match=r"give back|no word|cannot answer this"):
             await asked(ENGINE, **position)
 
 

@@ -124,7 +124,7 @@ AnySubAgent = SubAgent[Any, Any]
 class Registry:
     """The sub-agents by name: those of this package, and those named in `agent.subagents`.
 
-    Raises ConfigError if one of the latter is not a sub-agent, or has the name of another.
+    Raises ConfigError if one of the latter is not a sub-agent, is incomplete, or has the name of another.
     """
 
     def __init__(self, settings: PlannerSettings, prompts: Prompts) -> None:
@@ -137,6 +137,8 @@ class Registry:
         for kind in (*shipped, *own):
             if not (isinstance(kind, type) and issubclass(kind, SubAgent)):
                 raise ConfigError(f"agent.subagents: {kind} must subclass aiq.agents.planner.subagents.base:SubAgent")
+            if lacking := [part for part in SubAgent.__annotations__ if not hasattr(kind, part)]:
+                raise ConfigError(f"agent.subagents: {kind.__name__} must set {', '.join(lacking)}")
             if kind.name in self._agents:
                 raise ConfigError(f"agent.subagents: two sub-agents are called '{kind.name}'; rename one")
             self._agents[kind.name] = kind(settings, prompts)
