@@ -208,13 +208,33 @@ def test_each_of_three_runs_is_compared_with_the_first(opened: Opened) -> None:
     assert page.get_by_role("heading", name="What ").all_inner_texts() == [f"What {run} changed of A" for run in "BC"]
 
 
+def changed(results: Path, name: str, runs: str, old: str, new: str) -> str:
+    """Where made/a and made/b are compared in a copy of the results in which the data of these runs are changed."""
+    copy = shutil.copytree(results, results.parent / name)
+    for run in runs:
+        data = copy / f"made/{run}/site/summary.js"
+        data.write_text(data.read_text().replace(old, new))
+    return f"../{name}/compare.html#made/a,made/b"
+
+
 def test_runs_are_not_compared_by_the_mean_of_a_ratio(opened: Opened, results: Path) -> None:
-    copy = shutil.copytree(results, results.parent / "ratio")
-    for data in copy.glob("made/[ab]/site/summary.js"):
-        data.write_text(data.read_text().replace('"estimator":"mean"', '"estimator":"ratio"'))
-    page = opened("../ratio/compare.html#made/a,made/b")
+    page = opened(changed(results, "ratio", "ab", '"estimator":"mean"', '"estimator":"ratio"'))
     page.wait_for_selector(".sortable")
     assert "-0.167" not in page.get_by_role("region", name="means").inner_text()
+
+
+def test_a_fall_is_better_if_lower_is_better(opened: Opened, results: Path) -> None:
+    page = opened(changed(results, "lower", "ab", '"higher":true', '"higher":false'))
+    page.get_by_role("group", name="filters").get_by_role("button", name="B better").click()
+    assert lines(page) == ["s3.1"]
+    assert page.locator(".sortable tbody .score.high").inner_text() == "-1"
+
+
+def test_only_samples_with_the_same_question_are_compared(opened: Opened, results: Path) -> None:
+    page = opened(changed(results, "asked", "b", "mayor of city 1?", "mayor of city 9?"))
+    page.wait_for_selector(".sortable")
+    assert "4 attempts in common" in page.get_by_role("region", name="means").inner_text()
+    assert [line[:2] for line in lines(page)] == ["s2", "s2", "s3", "s3"]
 
 
 def test_a_sweep_is_opened_and_its_plots_are_drawn_and_saved(opened: Opened) -> None:
