@@ -140,6 +140,9 @@ FILTERS = {
     "flips = 1": ["s3"],
     f"{RELAXED}=1 city 1?": ["s1"],
     "cost > 0.015 tokens<=2010": ["s2"],
+    "cost >= $0.02 tokens<3,010": ["s2"],
+    f'{RELAXED} == 0 "mayor of city 3"': ["s3"],
+    '"city mayor"': [],
     "hops = 2 route != deep": ["s1", "s2", "s3"],
     "nowhere": [],
     "unknown = 1": [],
@@ -151,6 +154,7 @@ def test_samples_are_filtered_by_words_and_by_comparisons(opened: Opened) -> Non
     for typed, shown in FILTERS.items():
         page.get_by_role("searchbox").fill(typed)
         assert lines(page) == shown, typed
+    expect(page.get_by_role("status")).to_have_text("there is no column unknown")
 
 
 def test_samples_are_sorted_by_any_column(opened: Opened) -> None:
