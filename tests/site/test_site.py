@@ -313,6 +313,8 @@ def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Pa
     folder = tmp_path / "made" / "a"
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"status": "finished"', '"status": "running"'))
+    made = (folder / "scores.jsonl").read_text()
+    (folder / "scores.jsonl").write_text("")  # the page is opened before the first score
     write_site(tmp_path)
     server = server_of(tmp_path, 0)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -321,9 +323,9 @@ def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Pa
         page = opened(f"{address}/made/a/index.html")
         page.get_by_role("searchbox").fill("city 9")
         assert lines(page) == []
-        for name, line in (("samples", row(9)), ("scores", score(row(9), 1.0))):
+        for name, new in (("samples", row(9).model_dump_json()), ("scores", made + score(row(9), 1.0).model_dump_json())):
             with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
-                file.write(line.model_dump_json() + "\n")
+                file.write(f"{new}\n")
         assert write_site(tmp_path) == (1, [])
         page.clock.fast_forward(6000)
         expect(page.locator(".sortable tbody a")).to_have_accessible_name("sample s9, epoch 1")
