@@ -320,7 +320,8 @@ def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Pa
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     try:
-        page = opened(f"{address}/made/a/index.html")
+        page = opened(f"{address}/made/a/index.html#s1.1")  # what it has read of this sample's file is soon old
+        page.keyboard.press("Escape")
         page.get_by_role("searchbox").fill("city 9")
         assert lines(page) == []
         for name, new in (("samples", row(9).model_dump_json()), ("scores", made + score(row(9), 1.0).model_dump_json())):
@@ -329,6 +330,8 @@ def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Pa
         assert write_site(tmp_path) == (1, [])
         page.clock.fast_forward(6000)
         expect(page.locator(".sortable tbody a")).to_have_accessible_name("sample s9, epoch 1")
+        page.locator(".sortable tbody a").click()
+        expect(page.locator("#detail .report")).to_contain_text("mayor 9")
         found = {path: httpx2.get(f"{address}/{path}").status_code for path in ("index.html", "made/a/manifest.json")}
         assert found == {"index.html": 200, "made/a/manifest.json": 404}
         assert httpx2.get(f"{address}/index.html", headers={"Host": "rebound.example"}).status_code == 404

@@ -13,7 +13,8 @@ const site = (() => {
 
   /** The records of a data script; `fresh`: fetched from the server again. */
   function load(path, fresh = false) {
-    if (fresh || !scripts.has(path)) {
+    if (fresh) scripts.clear();  // what else was read may be as old
+    if (!scripts.has(path)) {
       scripts.set(path, new Promise((resolve, reject) => {
         const script = document.createElement("script");
         script.src = fresh ? `${path}?${Date.now()}` : path;
