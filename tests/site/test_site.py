@@ -324,7 +324,10 @@ def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Pa
         page.keyboard.press("Escape")
         page.get_by_role("searchbox").fill("city 9")
         assert lines(page) == []
-        for name, new in (("samples", row(9).model_dump_json()), ("scores", made + score(row(9), 1.0).model_dump_json())):
+        for name, new in (
+            ("samples", row(9).model_dump_json()),
+            ("scores", made + score(row(9), 1.0).model_dump_json()),
+        ):
             with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(f"{new}\n")
         assert write_site(tmp_path) == (1, [])
