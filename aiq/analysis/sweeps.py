@@ -223,7 +223,7 @@ class _Evaluation:
             if spread:
                 binary = metric.estimator == "mean" and {metric.low, metric.high} >= {*chain.from_iterable(points)}
                 least = detectable_effect(spread, n, level, metric.span if binary else None)
-                yield name, None if least is not None and metric.span is not None and least > metric.span else least
+                yield name, None if (least or 0) > (metric.span or math.inf) else least
 
     def _main_effects(self) -> Iterator[MainEffect]:
         """Only for a complete grid: with points missing, an axis's means would also depend on other axes' values."""

@@ -86,8 +86,10 @@ def histogram(title: str, counts: Mapping[float, int]) -> Plot:
         last = math.ceil(max(counts) / width - 1e-9) - 1  # its end belongs to it
         for number, count in counts.items():
             places[min(math.floor(number / width + 1e-9), last)] += count
-        ends = [(place, place * width, (place + 1) * width) for place in range(min(places), last + 1)]
-        bins = [(f"{_end(a)} to {_end(b)}", places[place]) for place, a, b in ends]
+        bins = [
+            (f"{_end(place * width)} to {_end((place + 1) * width)}", places[place])
+            for place in range(min(places), last + 1)
+        ]
     total = sum(counts.values())
     values = [
         {"name": name, "row": name.partition(" to ")[0], "place": place, "told": f"{count:,}", "count": count}
@@ -105,7 +107,7 @@ def histogram(title: str, counts: Mapping[float, int]) -> Plot:
 def _width(least: float) -> float:
     """The smallest of 1, 2, 5, 10 ... (or 0.1, 0.2, 0.5 ...) that is not below `least`, so that ends are round."""
     power = 10.0 ** math.floor(math.log10(least))
-    return next(width for width in (power, 2 * power, 5 * power, 10 * power) if width >= least)
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
 
 
 def _end(value: float) -> str:
