@@ -180,7 +180,7 @@ def _pair(pair: RunPair, changes: Sequence[Change]) -> Pair:
     return Pair(
         first=pair.first.label,
         second=pair.second.label,
-        samples=len({key.sample_id for key in pair.keys[0]}),
+        samples=len({key.sample_id for key in pair.keys}),
         changes=tuple(changes),
         spend=() if pair.judging else tuple(_spend(pair)),
         moved=tuple(moved_samples(pair.scores[name, None], judging=pair.judging) for name in pair.leading),
@@ -205,7 +205,7 @@ def _change(
 ) -> Change:
     scored, tag = pair.scores[place], place[1]
     metric, old, new = scored
-    samples = pair.slices[tag] if tag else {key.sample_id for key in pair.keys[0]}
+    samples = pair.slices[tag] if tag else {key.sample_id for key in pair.keys}
     first, second = scored.means
     finding = absolute_effect(metric, effect, first)
     more = further_samples(found, finding, level)
@@ -252,7 +252,7 @@ def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
 def _spend(pair: RunPair) -> Iterator[SpendRatio]:
     """Spend by kind, without what is unknown (such as a cost without a price) or zero in both runs."""
     for name in SPEND:
-        before, after = (state.spend_by_sample(name, keys) for state, keys in pair.states)
+        before, after = (state.spend_by_sample(name, pair.keys) for state in pair.states)
         if before.keys() == after.keys() and any((*before.values(), *after.values())):
             yield _ratio(name.removesuffix("_usd"), before, after)
 

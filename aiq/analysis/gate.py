@@ -156,12 +156,9 @@ class _Gate:
     def causes(self) -> Iterator[str]:
         a, b = self.pair.first, self.pair.second
         yield from self.pair.obstacles()
-        if not self.pair.keys[0]:
+        if not self.pair.keys:
             yield f"{b.label} and {a.label} share no sample"
             return
-        epochs = [max(key.epoch for key in keys) for keys in self.pair.keys]
-        if epochs[0] != epochs[1]:
-            yield f"{b.label} has epochs={epochs[1]}, {a.label} {epochs[0]}"
         for name, why in self.pair.excluded.items():
             if name in a.summary.metrics and self._allowed(name) is not None and why != OTHER_JUDGE:
                 yield f"{name} is not compared: {why}"
@@ -187,7 +184,7 @@ class _Gate:
     @cached_property
     def _scores(self) -> dict[str, tuple[Scored, Difference]]:
         """The metrics that count and can be compared, with their differences."""
-        names = self.pair.metrics if self.pair.keys[0] else []
+        names = self.pair.metrics if self.pair.keys else []
         counted = {name: self.pair.scores[name, None] for name in names if self._allowed(name) is not None}
         return {name: (scored, found) for name, scored in counted.items() if (found := difference(*scored))}
 
@@ -254,9 +251,10 @@ class _Gate:
 
     def _spent(self, name: SpendName) -> list[dict[str, float]]:
         """The spend of the baseline and of the run, by common sample; empty if unknown, as when no call is known."""
+        keys = self.pair.keys
         return [
             state.spend_by_sample(name, keys) if any(state.spend_by_sample("calls", keys).values()) else {}
-            for state, keys in self.pair.states
+            for state in self.pair.states
         ]
 
     def _errors(self) -> Iterator[LimitGate]:

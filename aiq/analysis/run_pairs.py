@@ -93,9 +93,8 @@ class RunPair:
         return self.first, self.second
 
     @property
-    def states(self) -> list[tuple[RunState, list[SampleKey]]]:
-        """The state of each run, and its `keys`."""
-        return [(run.state, keys) for run, keys in zip(self.sides, self.keys, strict=True)]
+    def states(self) -> tuple[RunState, RunState]:
+        return self.first.state, self.second.state
 
     @property
     def intervals(self) -> Method:
@@ -108,7 +107,7 @@ class RunPair:
         known = {**self.first.judges, **self.second.judges}
         if unknown := [name for name in self.requested if name not in known]:
             raise UserError(f"there is no metric {unknown[0]} in {names}; there are {', '.join(known)}")
-        if not self.keys[0]:
+        if not self.keys:
             raise UserError(f"{names} share no {'report' if self.judging else 'sample'}: there is nothing to compare")
         if self.judging and not self.metrics:
             why = "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
@@ -122,6 +121,9 @@ class RunPair:
             if run.manifest.status != "finished":
                 yield f"{run.label} {not_finished(run.folder.path, run.manifest.status)}"
         yield from self._dataset_obstacles()
+        epochs = [max((key.epoch for key in state.spec.keys), default=0) for state in self.states]
+        if epochs[0] != epochs[1]:
+            yield f"{b.label} has epochs={epochs[1]}, {a.label} {epochs[0]}"
         rules = [run.state.spec.failures.agent_failures for run in (a, b)]
         if rules[0] != rules[1]:
             yield f"runner.agent_failures is {rules[0]} in {a.label} and {rules[1]} in {b.label}"
@@ -158,17 +160,14 @@ class RunPair:
         return ", ".join(differences(parts[0], parts[1])) or "its endpoint or where its pages come from"
 
     @cached_property
-    def keys(self) -> tuple[list[SampleKey], list[SampleKey]]:
-        """Each run's attempts at the samples that both have; for judges, those with the same report."""
+    def keys(self) -> list[SampleKey]:
+        """The samples and epochs that both runs have; for judges, those with the same report."""
         a, b = self.first, self.second
         if self.judging:
             written = [key for key in a.state.spec.keys if a.reports[key] is not None]
-            same = [key for key in written if a.reports[key] == b.reports.get(key)]
-            return same, same
-        hashes = {sample: row.sample_hash for sample, row in b.samples.items()}
-        shared = {sample for sample, row in a.samples.items() if hashes.get(sample) == row.sample_hash}
-        one, other = ([key for key in run.state.spec.keys if key.sample_id in shared] for run in (a, b))
-        return one, other
+            return [key for key in written if a.reports[key] == b.reports.get(key)]
+        first, second = ({key: state.attempts[key].sample_hash for key in state.spec.keys} for state in self.states)
+        return [key for key, sample in first.items() if second.get(key) == sample]
 
     @cached_property
     def left_out(self) -> dict[str, str]:
@@ -202,8 +201,8 @@ class RunPair:
     def unjudged(self, name: str) -> tuple[list[SampleKey], list[SampleKey]]:
         """Each run's attempts on which the metric's judge failed, or was not asked."""
         first, second = (
-            [key for key in keys if (score := state.score(key, name)) is None or score.status == "error"]
-            for state, keys in self.states
+            [key for key in self.keys if (score := state.score(key, name)) is None or score.status == "error"]
+            for state in self.states
         )
         return first, second
 
@@ -228,20 +227,20 @@ class RunPair:
         found: dict[tuple[str, Slice], Scored] = {}
         rule: FailureRule = "exclude" if self.judging else self.first.state.spec.failures.agent_failures
         for name in self.metrics:
-            before, after = [state.by_sample(name, keys, rule) for state, keys in self.states]
+            before, after = [state.by_sample(name, self.keys, rule) for state in self.states]
             found[name, None] = whole = Scored(self.first.state.spec.metrics[name], before, after)
             for place, samples in self.slices.items() if name in self.leading else ():
                 within = [{key: run[key] for key in run if key in samples} for run in (before, after)]
                 found[name, place] = Scored(whole.metric, within[0], within[1])
-            k = min(max(key.epoch for key in keys) for keys in self.keys)
-            found |= {(scored.metric.name, None): scored for scored in _passes(whole, k)}
+            epochs = max(key.epoch for key in self.keys)
+            found |= {(scored.metric.name, None): scored for scored in _passes(whole, epochs)}
         return found
 
     @cached_property
     def slices(self) -> dict[tuple[str, str], set[str]]:
         """Samples by tag and value, as in summaries; of slices with the same samples only the first."""
         groups: dict[str, dict[str, set[str]]] = {}
-        for sample in dict.fromkeys(key.sample_id for key in self.keys[0]):
+        for sample in dict.fromkeys(key.sample_id for key in self.keys):
             for tag, value in self.first.samples[sample].tags.items():
                 groups.setdefault(tag, {}).setdefault(value, set()).add(sample)
         found: dict[tuple[str, str], set[str]] = {}

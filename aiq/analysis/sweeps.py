@@ -55,7 +55,7 @@ def _spent(values: Sequence[float]) -> Estimate | None:
     return mean_estimate([[value] for value in values], 0 if len(set(values)) > 1 else None)
 
 
-def expected_resolution(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, float]:
+def expected_resolution(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, float | None]:
     """What the samples should resolve, before anything has run, for the leading metrics with two bounds.
 
     Assumes that a sample's scores are right or wrong with equal probability, the most that they can vary, and have a
@@ -64,8 +64,7 @@ def expected_resolution(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, 
     metrics = [judge.metrics[0] for judge in judges if judge.metrics]
     level = LEVEL / max(1, _family(len(sweep.points), len(neighbours(sweep, sweep.points)), len(metrics)))
     spans = {metric.name: metric.span for metric in metrics if metric.span is not None}
-    found = {name: detectable_effect(span / 2, sweep.samples, level, span) for name, span in spans.items()}
-    return {name: least for name, least in found.items() if least is not None}
+    return {name: detectable_effect(span / 2, sweep.samples, level, span) for name, span in spans.items()}
 
 
 def neighbours(sweep: Sweep, points: Sequence[Point]) -> list[tuple[Point, Point]]:
@@ -162,7 +161,7 @@ class _Evaluation:
             }
         )
 
-    def _differences(self) -> tuple[list[PointDifference], dict[str, float]]:
+    def _differences(self) -> tuple[list[PointDifference], dict[str, float | None]]:
         """The differences to show, corrected together, and by metric what this number of samples resolves."""
         if not self._same_questions:
             return [], {}
@@ -181,8 +180,7 @@ class _Evaluation:
             for first, second, kind, name in shown
             if (key := (first, second, name)) in found
         ]
-        resolves = {name: self._resolves(name, kept, LEVEL / max(1, family)) for name in self._leading}
-        return kept, {name: least for name, least in resolves.items() if least is not None}
+        return kept, dict(self._resolves(kept, LEVEL / max(1, family)))
 
     def _best(self, name: str) -> int | None:
         """The best point, over the samples that all points have scored."""
@@ -209,18 +207,23 @@ class _Evaluation:
             (first, second, name): p_values[frozenset((first, second)), name] for first, second, name in found
         }, family
 
-    def _resolves(self, name: str, shown: Sequence[PointDifference], level: float) -> float | None:
-        """By how samples changed between points; with one point by how they vary, assuming a correlation of 0.5."""
-        metric = self._metrics[name]
-        points = [list(by_sample(scores).values()) for scores in self._scores[name].values()]
-        spreads = [one.difference.spread for one in shown if one.metric == name and one.difference.spread is not None]
-        if spreads:
-            n = min(one.difference.n for one in shown if one.metric == name)
-            spread = fmean(x**2 for x in spreads) ** 0.5
-        else:
-            n, spread = len(points[0]), stdev(points[0]) if len(points[0]) > 1 else 0.0
-        binary = metric.estimator == "mean" and {metric.low, metric.high} >= {*chain.from_iterable(points)}
-        return detectable_effect(spread, n, level, metric.span if binary else None) if spread else None
+    def _resolves(self, shown: Sequence[PointDifference], level: float) -> Iterator[tuple[str, float | None]]:
+        """By how samples changed between points; with one point by how they vary, assuming a correlation of 0.5.
+
+        Nothing for metrics in which nothing varied.
+        """
+        for name in self._leading:
+            metric, changes = self._metrics[name], [one.difference for one in shown if one.metric == name]
+            points = [list(by_sample(scores).values()) for scores in self._scores[name].values()]
+            spreads = [change.spread for change in changes if change.spread is not None]
+            if spreads:
+                n, spread = min(change.n for change in changes), fmean(x**2 for x in spreads) ** 0.5
+            else:
+                n, spread = len(points[0]), stdev(points[0]) if len(points[0]) > 1 else 0.0
+            if spread:
+                binary = metric.estimator == "mean" and {metric.low, metric.high} >= {*chain.from_iterable(points)}
+                least = detectable_effect(spread, n, level, metric.span if binary else None)
+                yield name, None if (least or 0) > (metric.span or math.inf) else least
 
     def _main_effects(self) -> Iterator[MainEffect]:
         """Only for a complete grid: with points missing, an axis's means would also depend on other axes' values."""

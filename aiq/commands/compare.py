@@ -4,8 +4,8 @@ aiq compare RUN_A RUN_B
 aiq compare RUN_A RUN_B RUN_C --metric fresheval.relaxed
 
 Every other run is compared with the first; each may also be a baseline (`aiq gate`). Runs that differ in dataset,
-samples, judge or judge prompt are refused; --force compares what they share. --judges compares the judges of two runs
-that have the same reports (`aiq rescore`).
+samples, epochs, judge or judge prompt are refused; --force compares what they share. --judges compares the judges of
+two runs that have the same reports (`aiq rescore`).
 """
 
 from argparse import ArgumentParser, Namespace

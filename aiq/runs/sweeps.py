@@ -106,9 +106,9 @@ class Sweep(Record):
     `runs`: the folders of the recorded runs, if the strategy is `rescore`. `samples`: of a point. `metric`: the one
     that the recommendation uses; `spend`: what makes a point cheap; both None until a point has numbers.
     `higher_is_better`: by metric, for each that all points have. `resolves`: by metric, the smallest true difference
-    between two points that this many samples detect with a power of 0.8; an estimate until the first point has
-    finished. `main_effects`: if there are two axes or more. `front`: the numbers of the points that no other point
-    beats in both `metric` and `spend`, cheapest first. `undecided`: why there is no recommendation.
+    between two points that this many samples detect with a power of 0.8, None if they detect none; an estimate until
+    the first point has finished. `main_effects`: if there are two axes or more. `front`: the numbers of the points that
+    no other point beats in both `metric` and `spend`, cheapest first. `undecided`: why there is no recommendation.
     """
 
     schema_version: Literal[1] = 1
@@ -127,7 +127,7 @@ class Sweep(Record):
     differences: tuple[PointDifference, ...] = ()
     main_effects: tuple[MainEffect, ...] = ()
     front: tuple[int, ...] = ()
-    resolves: Mapping[str, float] = {}
+    resolves: Mapping[str, float | None] = {}
     recommendation: Recommendation | None = None
     undecided: str | None = None
 

@@ -25,15 +25,15 @@ def write_site(results: Path, *, shown: bool = False) -> tuple[int, list[str]]:
     files = chain.from_iterable(results.glob(f"{'*/' * depth}{name}") for depth, name in _FILES)
     for path in tqdm(sorted(file.parent for file in files), "pages", disable=not shown, unit="run", leave=False):
         line = known.get(place(path), {})
-        if line.get("stamp") == stamp(path) and (path / "index.html").is_file():
-            continue
         try:
+            if line.get("stamp") == stamp(path) and (path / "index.html").is_file():
+                continue
             if (path / SWEEP_FILE).is_file():
                 write_sweep_page(SweepFolder(path), SweepFolder(path).read())
             else:
                 write_run(RunFolder(path))
             written += 1
-        except AiqError as error:
+        except (AiqError, OSError) as error:  # a run that cannot be read, or is being deleted, stops no other
             problems.append(str(error) if str(path) in str(error) else f"{path}: {error}")
     update_index(results, {})
     return written, problems

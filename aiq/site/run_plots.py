@@ -1,8 +1,8 @@
 """The plots of a run's page: scores with intervals, distributions, routes, spend, latency, slices."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Final
 
 from aiq.runs.summary import Summary
@@ -13,7 +13,7 @@ from aiq.stats.estimates import Estimate
 Rows = Iterable[Mapping[str, Any]]
 """Rows of the table of samples, iterated over several times."""
 
-_BINS: Final = 20
+_BINS: Final = 20  # about so many, at least eight
 _FEW: Final = 8  # up to so many distinct values get a bar each
 _MOST_SLICES: Final = 12
 _BAR: Final = {"type": "bar", "color": "var(--accent)", "opacity": 0.75}
@@ -77,17 +77,19 @@ def _histogram(name: str, title: str, numbers: Iterable[float | None]) -> Iterat
 
 
 def histogram(title: str, counts: Mapping[float, int]) -> Plot:
-    """How often each value occurs, or each range of values, in bins of equal width. `counts`: by value."""
+    """How often each value occurs, or each range of values, in bins of equal, round width. `counts`: by value."""
     if len(counts) <= _FEW:
         whole = all(value == int(value) for value in counts)
         bins = [(f"{value:,.0f}" if whole else readable(value), count) for value, count in sorted(counts.items())]
     else:
-        low, high = min(counts), max(counts)
-        width, places = (high - low) / _BINS, Counter[int]()
+        width, places = _width((max(counts) - min(counts)) / _BINS), Counter[int]()
+        last = math.ceil(max(counts) / width - 1e-9) - 1  # its end belongs to it
         for number, count in counts.items():
-            places[min(int((number - low) / width), _BINS - 1)] += count
-        ends = [low + width * place for place in range(_BINS + 1)]
-        bins = [(f"{_end(a)} to {_end(b)}", places[place]) for place, (a, b) in enumerate(pairwise(ends))]
+            places[min(math.floor(number / width + 1e-9), last)] += count
+        bins = [
+            (f"{_end(place * width)} to {_end((place + 1) * width)}", places[place])
+            for place in range(min(places), last + 1)
+        ]
     total = sum(counts.values())
     values = [
         {"name": name, "row": name.partition(" to ")[0], "place": place, "told": f"{count:,}", "count": count}
@@ -100,6 +102,12 @@ def histogram(title: str, counts: Mapping[float, int]) -> Plot:
     return plot_of(
         title, values, [{"mark": _BAR, "encoding": {"x": x, "y": y, "tooltip": tooltips(_COUNT)}}], 150, _COUNT
     )
+
+
+def _width(least: float) -> float:
+    """The smallest of 1, 2, 5, 10 ... (or 0.1, 0.2, 0.5 ...) that is not below `least`, so that ends are round."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
 
 
 def _end(value: float) -> str:

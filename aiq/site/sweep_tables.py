@@ -48,12 +48,15 @@ def print_resolves(sweep: Sweep) -> None:
 
 def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
     """What this number of samples resolves; `verb`: they can, or should."""
-    found = ", ".join(f"{name} {least:.3g}" for name, least in sweep.resolves.items())
+    samples = plural(sweep.samples, "sample")
+    found = ", ".join(f"{name} {least:.3g}" for name, least in sweep.resolves.items() if least is not None)
     if found:
-        yield f"{plural(sweep.samples, 'sample')} {verb} resolve differences between points of: {found}"
+        yield f"{samples} {verb} resolve differences between points of: {found}"
         yield "(found in 8 of 10 sweeps, corrected for all pairs of points)"
-    else:
-        yield f"what {plural(sweep.samples, 'sample')} can resolve is unknown until there are numbers"
+    if none := ", ".join(name for name, least in sweep.resolves.items() if least is None):
+        yield f"{samples} are too few to resolve any difference between points of: {none}"
+    if not sweep.resolves:
+        yield f"what {samples} can resolve is unknown until there are numbers"
 
 
 def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:

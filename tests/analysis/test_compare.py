@@ -266,11 +266,12 @@ def test_different_runs_are_refused_unless_forced_to_compare_what_they_share(
     place: Place, other: Given, why: str, capsys: Captured
 ) -> None:
     place.run("a", lambda *_: True)
-    place.run("b", lambda number, _: number % 4 > 0, **other)
+    place.run("b", lambda number, epoch: number % 4 > 0 or epoch > 1, **other)
     assert main(["compare", "a", "b"]) == 2
     assert why in capsys.readouterr().err
     found = place.compared("a", "b", "--force")
     assert (found["forced"][0].count(why), found["pairs"][0]["samples"]) == (1, other.get("n", 60))
+    assert change(found, "j.right")["second"] == pytest.approx(0.75, abs=0.02)  # over the epochs that both have
     assert change(found, "j.right")["verdict"] == "worse"
 
 

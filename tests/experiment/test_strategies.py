@@ -89,7 +89,7 @@ def test_deciding_settings_are_swept_on_recorded_runs(here: Workplace, capsys: C
     assert main([*rescore, "sweep.runs=[long,short]", "+agent.longest=5,7"]) == 0
     _, pair = latest_sweep(here)
     (change,) = [one.difference for one in pair.differences if one.metric == "routes.long"]
-    assert power(pair.resolves["routes.long"], change.spread or 0, 8, step=1.0) == pytest.approx(POWER, abs=0.01)
+    assert power(pair.resolves["routes.long"] or 0, change.spread or 0, 8, step=1.0) == pytest.approx(POWER, abs=0.01)
     for why, *wrong in (
         ("sweep.runs=[RUN, ...]", "sweep.runs=[]"),
         ("other is not a run", "sweep.runs=[real,other]"),

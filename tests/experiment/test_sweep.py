@@ -161,6 +161,14 @@ def test_sigterm_between_runs_is_an_interruption(here: Workplace) -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_sweep_of_few_samples_says_that_they_resolve_nothing(here: Workplace, capsys: Captured) -> None:
+    here.write_samples({"s1": "why", "s2": "who else", "s3": "what is that"})
+    assert main(["run", "-m", "experiment=tiny", "agent.words=1,2"]) == 0
+    table = capsys.readouterr().out.partition("\npoints\n")[2]
+    assert "3 samples are too few to resolve any difference between points of: letters.count" in table
+    assert "too few" in SweepFolder(here.runs()[0].parent).page_path.read_text()
+
+
 def test_without_prices_cost_decides_nothing(here: Workplace, capsys: Captured) -> None:
     prices = "llm.prices={small-1: {input: 0, output: 0}}"
     assert main(["run", "-m", "experiment=tiny", "agent.ask=true", "agent.words=1,2", prices]) == 0

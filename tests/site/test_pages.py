@@ -85,6 +85,14 @@ def test_unchanged_pages_are_not_rewritten_and_deleted_runs_leave_the_index(tmp_
     assert records(tmp_path / "made/a/site/summary.js")[0]["columns"]["id"][-1] == "s4"
 
 
+def test_a_run_that_cannot_be_read_stops_no_other(tmp_path: Path) -> None:
+    write_results(tmp_path)
+    (tmp_path / "made/a/samples.jsonl").unlink()
+    (tmp_path / "made/a/samples.jsonl").mkdir()
+    written, (why,) = write_site(tmp_path)
+    assert (written, "made/a/samples.jsonl" in why) == (3, True)
+
+
 def test_long_runs_are_split_and_stale_files_are_removed(tmp_path: Path) -> None:
     rows = [row(number).model_copy(update={"raw_report": "word " * 2000}) for number in range(1, 80)]
     folder = write_made_run(tmp_path / "e/r", rows, set())

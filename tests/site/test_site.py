@@ -140,6 +140,9 @@ FILTERS = {
     "flips = 1": ["s3"],
     f"{RELAXED}=1 city 1?": ["s1"],
     "cost > 0.015 tokens<=2010": ["s2"],
+    "cost >= $0.02 tokens<3,010": ["s2"],
+    f'{RELAXED} == 0 "mayor of city 3"': ["s3"],
+    '"city mayor"': [],
     "hops = 2 route != deep": ["s1", "s2", "s3"],
     "nowhere": [],
     "unknown = 1": [],
@@ -151,6 +154,7 @@ def test_samples_are_filtered_by_words_and_by_comparisons(opened: Opened) -> Non
     for typed, shown in FILTERS.items():
         page.get_by_role("searchbox").fill(typed)
         assert lines(page) == shown, typed
+    expect(page.get_by_role("status")).to_have_text("there is no column unknown")
 
 
 def test_samples_are_sorted_by_any_column(opened: Opened) -> None:
@@ -208,13 +212,33 @@ def test_each_of_three_runs_is_compared_with_the_first(opened: Opened) -> None:
     assert page.get_by_role("heading", name="What ").all_inner_texts() == [f"What {run} changed of A" for run in "BC"]
 
 
+def changed(results: Path, name: str, runs: str, old: str, new: str) -> str:
+    """Where made/a and made/b are compared in a copy of the results in which the data of these runs are changed."""
+    copy = shutil.copytree(results, results.parent / name)
+    for run in runs:
+        data = copy / f"made/{run}/site/summary.js"
+        data.write_text(data.read_text().replace(old, new))
+    return f"../{name}/compare.html#made/a,made/b"
+
+
 def test_runs_are_not_compared_by_the_mean_of_a_ratio(opened: Opened, results: Path) -> None:
-    copy = shutil.copytree(results, results.parent / "ratio")
-    for data in copy.glob("made/[ab]/site/summary.js"):
-        data.write_text(data.read_text().replace('"estimator":"mean"', '"estimator":"ratio"'))
-    page = opened("../ratio/compare.html#made/a,made/b")
+    page = opened(changed(results, "ratio", "ab", '"estimator":"mean"', '"estimator":"ratio"'))
     page.wait_for_selector(".sortable")
     assert "-0.167" not in page.get_by_role("region", name="means").inner_text()
+
+
+def test_a_fall_is_better_if_lower_is_better(opened: Opened, results: Path) -> None:
+    page = opened(changed(results, "lower", "ab", '"higher":true', '"higher":false'))
+    page.get_by_role("group", name="filters").get_by_role("button", name="B better").click()
+    assert lines(page) == ["s3.1"]
+    assert page.locator(".sortable tbody .score.high").inner_text() == "-1"
+
+
+def test_only_samples_with_the_same_question_are_compared(opened: Opened, results: Path) -> None:
+    page = opened(changed(results, "asked", "b", "mayor of city 1?", "mayor of city 9?"))
+    page.wait_for_selector(".sortable")
+    assert "4 attempts in common" in page.get_by_role("region", name="means").inner_text()
+    assert [line[:2] for line in lines(page)] == ["s2", "s2", "s3", "s3"]
 
 
 def test_a_sweep_is_opened_and_its_plots_are_drawn_and_saved(opened: Opened) -> None:
@@ -289,20 +313,28 @@ def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Pa
     folder = tmp_path / "made" / "a"
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"status": "finished"', '"status": "running"'))
+    made = (folder / "scores.jsonl").read_text()
+    (folder / "scores.jsonl").write_text("")  # the page is opened before the first score
     write_site(tmp_path)
     server = server_of(tmp_path, 0)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     try:
-        page = opened(f"{address}/made/a/index.html")
+        page = opened(f"{address}/made/a/index.html#s1.1")  # what it has read of this sample's file is soon old
+        page.keyboard.press("Escape")
         page.get_by_role("searchbox").fill("city 9")
         assert lines(page) == []
-        for name, line in (("samples", row(9)), ("scores", score(row(9), 1.0))):
+        for name, new in (
+            ("samples", row(9).model_dump_json()),
+            ("scores", made + score(row(9), 1.0).model_dump_json()),
+        ):
             with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
-                file.write(line.model_dump_json() + "\n")
+                file.write(f"{new}\n")
         assert write_site(tmp_path) == (1, [])
         page.clock.fast_forward(6000)
         expect(page.locator(".sortable tbody a")).to_have_accessible_name("sample s9, epoch 1")
+        page.locator(".sortable tbody a").click()
+        expect(page.locator("#detail .report")).to_contain_text("mayor 9")
         found = {path: httpx2.get(f"{address}/{path}").status_code for path in ("index.html", "made/a/manifest.json")}
         assert found == {"index.html": 200, "made/a/manifest.json": 404}
         assert httpx2.get(f"{address}/index.html", headers={"Host": "rebound.example"}).status_code == 404

@@ -25,7 +25,8 @@
   });
   const metrics = runs[0].metrics.map((one) => one.name).filter((one) => runs.every((run) => run.columns.scores[one]));
   let metric = runs[0].headline.find((one) => metrics.includes(one)) ?? metrics[0];
-  const common = [...runs[0].at.keys()].filter((key) => runs.every((run) => run.at.has(key)));
+  const asked = (run, key) => run.columns.question[run.at.get(key)];
+  const common = [...runs[0].at.keys()].filter((key) => runs.every((run) => run.at.has(key) && asked(run, key) === asked(runs[0], key)));
   const value = (run, key, one = metric) => run.columns.scores[one]?.[run.at.get(key)] ?? null;
   const others = runs.slice(1);
   const change = (run, key, one = metric) => { const [a, b] = [value(runs[0], key, one), value(run, key, one)]; return a === null || b === null ? null : b - a; };
@@ -79,18 +80,20 @@
   }
 
   const nameOf = (key) => runs.every((run) => run.epochs === 1) ? key.replace(/\.1$/, "") : key;
-  const question = (key) => runs[0].columns.question[runs[0].at.get(key)];
+  const question = (key) => asked(runs[0], key);
   function samples() {
     const changed = { name: "changed", text: true, value: (key) => flip(key) ? "yes" : "no", cell: (key) => flip(key) ? h("span", { class: "key duplicate" }, "changed") : "" };
     const several = runs.length > 2;  // with two, the difference shows it
+    const falls = runs[0].metrics.find((one) => one.name === metric)?.higher === false;  // lower is better
+    const grade = (found) => !found ? "" : (found > 0) === falls ? "low" : "high";
     return sortable({
       label: "samples", rows: common, said: (key) => `${key} ${question(key)}`.toLowerCase(),
-      quick: [["changed", "changed = yes"], ...others.flatMap((run) => [[`${run.letter} worse`, `${run.letter}-A < 0`], [`${run.letter} better`, `${run.letter}-A > 0`]])],
+      quick: [["changed", "changed = yes"], ...others.flatMap((run) => [[`${run.letter} worse`, `${run.letter}-A ${falls ? ">" : "<"} 0`], [`${run.letter} better`, `${run.letter}-A ${falls ? "<" : ">"} 0`]])],
       columns: [
         { name: "sample", text: true, value: (key) => runs[0].at.get(key), filtered: nameOf, cell: (key) => h("a", { href: "#", onclick: (event) => { event.preventDefault(); open(key); } }, nameOf(key)) },
         { name: "question", text: true, value: question, cell: (key) => h("span", { class: "question" }, question(key)) },
         ...runs.map((run) => ({ name: run.letter, value: (key) => value(run, key), cell: (key) => figure(value(run, key)) })),
-        ...others.map((run) => ({ name: `${run.letter}-A`, value: (key) => change(run, key), cell: (key) => h("span", { class: `score ${change(run, key) > 0 ? "high" : change(run, key) < 0 ? "low" : ""}` }, signed(change(run, key))) })),
+        ...others.map((run) => ({ name: `${run.letter}-A`, value: (key) => change(run, key), cell: (key) => h("span", { class: `score ${grade(change(run, key))}` }, signed(change(run, key))) })),
         ...several ? [changed] : [],
       ],
       more: several ? [] : [changed],

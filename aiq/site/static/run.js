@@ -5,9 +5,13 @@
   const { h, load, figure, dollars, duration, between, chip, moment, name, facts, plain, readable, command, rounded, top, keys, sortable } = site;
   const LIVE_MS = 5000;
   const MOST_SCORES = 4;  // so many are shown at once; of more, the first of each judge
-  let run = (await load("site/summary.js"))[0];
-  let rows = attempts(run.columns);
-  let table, shown = null;
+  let run, rows, metricOf, table, shown = null;
+  async function read(fresh) {
+    run = (await load("site/summary.js", fresh))[0];
+    rows = attempts(run.columns);
+    metricOf = new Map(run.metrics.map((one) => [one.name, one]));
+  }
+  await read();
   const overview = h("main", { id: "overview" }), detail = h("main", { id: "detail", hidden: true });
   const trail = h("div", { class: "trail" });
 
@@ -27,7 +31,6 @@
   const nameOf = (place) => `sample ${run.columns.id[place]}${run.epochs > 1 ? `, epoch ${run.columns.epoch[place]}` : ""}`;
   const address = (place, part = "") => `#${encodeURIComponent(key(place))}${part ? `/${part}` : ""}`;
   const isFirst = (metric) => run.headline.includes(metric.name) || run.metrics.length <= MOST_SCORES;
-  const metricOf = new Map(run.metrics.map((one) => [one.name, one]));
 
   /** How good a score is within its metric's range: low, middle or high; nothing where there is no range. */
   function grade(metric, value) {
@@ -298,8 +301,7 @@
 
   if (site.live && run.status === "running") {
     const timer = setInterval(async () => {
-      run = (await load("site/summary.js", true))[0];
-      rows = attempts(run.columns);
+      await read(true);
       const place = scrollY;
       show();
       if (!shown) scrollTo(0, place);

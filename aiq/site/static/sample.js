@@ -32,7 +32,7 @@ const sample = (() => {
         h("section", { "aria-labelledby": "report" },
           h("h2", { id: "report" }, "Report"),
           found.report === null ? h("p", { class: "soft" }, "There is none.") : null,
-          found.cited.length ? h("p", { class: "legend" }, `${found.cited.length} citations: `, Object.entries(counts).map(([outcome, count]) => [h("span", { class: `key ${outcome}` }, `${count} ${OUTCOMES[outcome] ?? outcome}`), " "])) : null,
+          found.cited.length ? h("p", { class: "legend" }, `${found.cited.length} ${found.cited.length === 1 ? "citation" : "citations"}: `, Object.entries(counts).map(([outcome, count]) => [h("span", { class: `key ${outcome}` }, `${count} ${OUTCOMES[outcome] ?? outcome}`), " "])) : null,
           found.delivered !== null ? h("p", { class: "soft" }, "As the model wrote it; what verification removed is struck through. ",
             h("label", {}, h("input", { type: "checkbox", onchange: (event) => write(event.target.checked) }), " as it was delivered")) : null,
           report,

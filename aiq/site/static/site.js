@@ -13,7 +13,8 @@ const site = (() => {
 
   /** The records of a data script; `fresh`: fetched from the server again. */
   function load(path, fresh = false) {
-    if (fresh || !scripts.has(path)) {
+    if (fresh) scripts.clear();  // what else was read may be as old
+    if (!scripts.has(path)) {
       scripts.set(path, new Promise((resolve, reject) => {
         const script = document.createElement("script");
         script.src = fresh ? `${path}?${Date.now()}` : path;
@@ -149,24 +150,28 @@ const site = (() => {
   }
   const words = (key) => key.replaceAll("_", " ");
 
-  /** What a filter asks for: words that a row's text must have, and comparisons such as `fresheval.relaxed = 0`. */
+  /**
+   * What a filter asks for: words or "phrases" that a row's text must have, and comparisons such as
+   * `fresheval.relaxed = 0`; and the names in comparisons that no column has.
+   */
   function filter(text, columns) {
-    const tests = [];
+    const tests = [], unknown = [];
     const known = new Map(columns.map((column) => [column.name.toLowerCase(), column]));
-    const rest = text.replace(/([\w.@^/-]+)\s*(!=|<=|>=|=|<|>)\s*("[^"]*"|\S+)/g, (whole, field, sign, wanted) => {
+    const rest = text.replace(/([\w.@^/-]+)\s*(!=|<=|>=|==?|<|>)\s*("[^"]*"|\S+)/g, (whole, field, sign, wanted) => {
       const column = known.get(field.toLowerCase());
-      if (!column) { tests.push(() => false); return ""; }
+      if (!column) { unknown.push(field); return ""; }
       const plain = wanted.replaceAll('"', "").toLowerCase();
-      const number = Number(plain);
+      const numeric = (said) => said === "" ? NaN : Number(said), number = numeric(plain.replace(/^\$|,(?=\d{3})/g, ""));
       tests.push((row) => [column.filtered ? column.filtered(row) : column.value(row)].flat().some((value) => {
-        if (value === null || value === undefined) return sign === "=" ? plain === "none" : sign === "!=" && plain !== "none";
-        const [a, b] = typeof value === "number" && !Number.isNaN(number) ? [value, number] : [String(value).toLowerCase(), plain];
-        return { "=": a === b, "!=": a !== b, "<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b }[sign];
+        if (value === null || value === undefined) return sign === "!=" ? plain !== "none" : sign.startsWith("=") && plain === "none";
+        const [a, b] = Number.isNaN(number) || Number.isNaN(numeric(value)) ? [String(value).toLowerCase(), plain] : [numeric(value), number];
+        return { "=": a === b, "==": a === b, "!=": a !== b, "<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b }[sign];
       }));
       return "";
     });
-    const needed = rest.toLowerCase().split(/\s+/).filter(Boolean);
-    return (row, said) => tests.every((test) => test(row)) && (!needed.length || needed.every((word) => said(row).includes(word)));
+    const needed = (rest.toLowerCase().match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ""));
+    const keep = (row, said) => tests.every((test) => test(row)) && (!needed.length || needed.every((word) => said(row).includes(word)));
+    return { keep, unknown };
   }
 
   const STEP = 100;
@@ -204,8 +209,8 @@ const site = (() => {
     }
 
     function apply() {
-      const keep = filter(input.value, [...columns.filter((one) => one.value), ...unseen]);
-      shown = rows.filter((row) => keep(row, said));
+      const { keep, unknown } = filter(input.value, [...columns.filter((one) => one.value), ...unseen]);
+      shown = unknown.length ? [] : rows.filter((row) => keep(row, said));
       if (order) {
         const column = columns.find((one) => one.name === order[0]), way = order[1] ? -1 : 1;
         const keyed = shown.map((row) => [column.value(row), row]);
@@ -224,7 +229,7 @@ const site = (() => {
       }
       order_.value = order ? `${order[0]} ${order[1] ? "down" : "up"}` : "";
       const all = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? label.replace(/s$/, "") : label}`;
-      count.textContent = shown.length === rows.length ? all : `${shown.length.toLocaleString("en")} of ${all}`;
+      count.textContent = unknown.length ? `there is no column ${unknown.join(", ")}` : shown.length === rows.length ? all : `${shown.length.toLocaleString("en")} of ${all}`;
       for (const button of chips.children) button.setAttribute("aria-pressed", String(button.value === input.value));
       body.replaceChildren();
       drawn = 0;
