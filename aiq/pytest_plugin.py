@@ -44,8 +44,8 @@ def aiq_cassette(request: pytest.FixtureRequest) -> "Iterator[AiqCassette]":
 
     item, path = request.node, request.path
     options = _options(item)
-    within = "::".join(node.name for node in item.listchain() if isinstance(node, pytest.Class | pytest.Item))
-    folder = path.parent / options["dir"] / path.stem / safe_name(within)
+    test_name = "::".join(node.name for node in item.listchain() if isinstance(node, pytest.Class | pytest.Item))
+    folder = path.parent / options["dir"] / path.stem / safe_name(test_name)
     try:
         cassette = AiqCassette(folder, item.nodeid, options["mode"], options["ignored"])
     except UserError as error:
@@ -68,11 +68,11 @@ def _options(item: pytest.Item) -> dict[str, Any]:
         if marker.args or not options.keys() <= known.keys():
             pytest.fail(f"{item.nodeid}: the marker aiq_cassette takes only {', '.join(known)}, by name", pytrace=False)
     options = {**known, **options, "mode": item.config.getoption("--aiq-cassette") or options.get("mode", "replay")}
-    listed = isinstance(options["ignored"], list | tuple) and all(isinstance(name, str) for name in options["ignored"])
-    if options["mode"] not in _MODES or not listed or not isinstance(options["dir"], str | PathLike):
+    valid = isinstance(options["ignored"], list | tuple) and all(isinstance(name, str) for name in options["ignored"])
+    if options["mode"] not in _MODES or not valid or not isinstance(options["dir"], str | PathLike):
         modes = ", ".join(_MODES)
-        text = f"{item.nodeid}: aiq_cassette: dir must be a path, mode one of {modes}, ignored a list of names"
-        pytest.fail(text, pytrace=False)
+        message = f"{item.nodeid}: aiq_cassette: dir must be a path, mode one of {modes}, ignored a list of names"
+        pytest.fail(message, pytrace=False)
     return options
 
 

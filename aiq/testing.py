@@ -46,8 +46,8 @@ _LONGEST_NAME: Final = 60
 
 def safe_name(test: str) -> str:
     """A folder name for a test: unique, also on file systems that ignore case."""
-    safe = re.sub(r"[^\w.-]+", "-", test, flags=re.ASCII)[:_LONGEST_NAME].strip(".-")
-    return safe if safe == test.lower() else f"{safe}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
+    slug = re.sub(r"[^\w.-]+", "-", test, flags=re.ASCII)[:_LONGEST_NAME].strip(".-")
+    return slug if slug == test.lower() else f"{slug}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
 
 
 class AiqCassette:
@@ -116,11 +116,11 @@ class AiqCassette:
         settings, CassetteMiss listing all requests that were not recorded, and the AgentError, ModelError or
         LimitReached that a run would write into the row.
         """
-        asked = question if isinstance(question, Question) else Question(text=question)
+        query = question if isinstance(question, Question) else Question(text=question)
         settings = self._composed(overrides)
-        digest = hashlib.sha256(asked.text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        digest = hashlib.sha256(query.text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         self._asked[digest] += 1
-        (sample,) = with_documents((Sample(id=digest, question=asked),), settings.knowledge)
+        (sample,) = with_documents((Sample(id=digest, question=query),), settings.knowledge)
         key = SampleKey(digest, self._asked[digest])
         with without_keys(settings):
             async with open_resources(settings, collections_of((sample,)), self._recorder) as resources:
