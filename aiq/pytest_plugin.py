@@ -19,7 +19,7 @@ _MARKER: Final = (
 )
 _CASSETTE: Final = pytest.StashKey["AiqCassette"]()
 _PASSED: Final = pytest.StashKey[bool]()
-_ENDS: Final = (Exception, pytest.fail.Exception, pytest.skip.Exception)
+_OUTCOMES: Final = (Exception, pytest.fail.Exception, pytest.skip.Exception)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -79,22 +79,22 @@ def _options(item: pytest.Item) -> dict[str, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Other fixtures may make requests, too."""
-    return (yield from _watched(item))
+    return (yield from _run_checked(item))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """A test passes only if each of its requests was recorded."""
-    result = yield from _watched(item)
+    result = yield from _run_checked(item)
     item.stash[_PASSED] = True
     return result
 
 
-def _watched(item: pytest.Item) -> Generator[None, Any, Any]:
+def _run_checked(item: pytest.Item) -> Generator[None, Any, Any]:
     """Fail with the requests that were not recorded, even if the test or its fixtures caught the error."""
     try:
         result = yield
-    except _ENDS as error:
+    except _OUTCOMES as error:
         _fail_for_missed(item, error)
         raise
     _fail_for_missed(item)

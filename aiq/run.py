@@ -48,7 +48,7 @@ def run_experiment(overrides: Sequence[str]) -> FinishedRun:
         return FinishedRun(folder.path, outcome.summary, outcome.exit_code)
     if outcome.error is None:
         raise KeyboardInterrupt(resume_hint("interrupted", folder.path))
-    raise UserError(_stopped(outcome, folder))
+    raise UserError(_stop_message(outcome, folder))
 
 
 def split_resume(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -143,7 +143,7 @@ def print_outcome(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None =
     if status != "failed":
         print_summary(outcome.summary, folder)
     if status != "finished":
-        say(f"aiq: {_stopped(outcome, folder, sweep)}")
+        say(f"aiq: {_stop_message(outcome, folder, sweep)}")
     elif outcome.exit_code == 3:
         for excess in outcome.excess_failures:
             say(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)")
@@ -160,7 +160,7 @@ def _say_retries(outcome: "RunOutcome", folder: RunFolder) -> None:
         say(f"aiq: to retry failed attempts: aiq run resume={run} runner.retry_failed=true{suffix}")
 
 
-def _stopped(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> str:
+def _stop_message(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> str:
     """Why the run did not finish, and how to resume it if anything is worth keeping."""
     from aiq.experiment.resume import ALLOWED
 
@@ -184,7 +184,7 @@ def run_with_progress(
     from aiq.site.pages import write_run
 
     try:
-        outcome = _executed(plan, folder, earlier, only)
+        outcome = _execute(plan, folder, earlier, only)
         complete = plan.settings.shard is None or outcome.summary.status == "finished"
         if complete and (outcome.changed or not folder.page_path.exists()):
             write_run(folder, plan.dataset.samples)
@@ -197,9 +197,7 @@ def run_with_progress(
     return outcome
 
 
-def _executed(
-    plan: "RunPlan", folder: RunFolder, earlier: Manifest | None, only: Container[str] | None
-) -> "RunOutcome":
+def _execute(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None, only: Container[str] | None) -> "RunOutcome":
     """Run, with progress. The state held for each attempt is freed before the page is written."""
     from aiq.experiment.runner import execute
     from aiq.experiment.shards import run_shards

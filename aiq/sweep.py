@@ -50,11 +50,11 @@ def start(overrides: Sequence[str]) -> int:
             raise UserError("sweep.strategy=rescore needs recorded runs to decide again on: set sweep.runs=[RUN, ...]")
         paths = [str(find_run(name, settings.output_dir).path) for name in grid.settings.runs]
         runs = paths or [str(folder.path / f"recorded-{number}") for number in range(len(grid.settings.record))]
-        return _rescored(folder, sweep.model_copy(update={"runs": tuple(runs)}))
+        return _rescore(folder, sweep.model_copy(update={"runs": tuple(runs)}))
     plans = {point.number: plan_of(point.overrides, _place(sweep, point)) for point in grid.points}
     sweep = sweep.model_copy(update={"samples": len(plans[0].dataset.samples)})
     sweep = sweep.model_copy(update={"resolves": expected_resolution(sweep, plans[0].spec.judges)})
-    return _carried_out(folder, sweep, strategy_of(grid, folder, plans[0]), partial(_made, folder, plans, ()))
+    return _run_points(folder, sweep, strategy_of(grid, folder, plans[0]), partial(_run_point, folder, plans, ()))
 
 
 def resume(folder: SweepFolder, overrides: Sequence[str]) -> int:
@@ -65,7 +65,7 @@ def resume(folder: SweepFolder, overrides: Sequence[str]) -> int:
     compose.allowed_overrides(overrides, ALLOWED, "resume takes its config from the sweep")
     previous = folder.read()
     if previous.strategy == "rescore":
-        return _rescored(folder, previous, overrides)
+        return _rescore(folder, previous, overrides)
     retry_failed = "runner.retry_failed=true" in overrides
     points = [
         point.model_copy(update={"status": "pending"}) if point.unjudged or (retry_failed and point.failed) else point
@@ -73,7 +73,7 @@ def resume(folder: SweepFolder, overrides: Sequence[str]) -> int:
     ]
     sweep = previous.model_copy(update={"points": tuple(points), "status": "running"})
     strategy = strategy_of(split(previous.overrides), folder, plan_of(points[0].overrides, _place(previous, points[0])))
-    return _carried_out(folder, sweep, strategy, partial(_made, folder, {}, overrides))
+    return _run_points(folder, sweep, strategy, partial(_run_point, folder, {}, overrides))
 
 
 def _place(sweep: Sweep, point: Point) -> SweepPlace:
@@ -81,7 +81,7 @@ def _place(sweep: Sweep, point: Point) -> SweepPlace:
 
 
 @contextmanager
-def _held(folder: SweepFolder, sweep: Sweep) -> Iterator[None]:
+def _lock_sweep(folder: SweepFolder, sweep: Sweep) -> Iterator[None]:
     """Lock the sweep and write it down; an interruption, even between its runs, says how to resume it."""
     folder.create()
     with folder.lock(), terminated_as_interrupted():
@@ -94,7 +94,7 @@ def _held(folder: SweepFolder, sweep: Sweep) -> Iterator[None]:
             raise KeyboardInterrupt(resume_hint("interrupted", folder.path, "-m ")) from None
 
 
-def _carried_out(
+def _run_points(
     folder: SweepFolder, sweep: Sweep, strategy: "Strategy", run_point: "Callable[[Sweep, Step], Point]"
 ) -> int:
     """Run the points that are left, write `sweep.json` after each, and print the results of all."""
@@ -102,7 +102,7 @@ def _carried_out(
     from aiq.site.sweep_page import write_sweep_page
     from aiq.site.sweep_tables import print_begin, print_resolves, print_sweep
 
-    with _held(folder, sweep):
+    with _lock_sweep(folder, sweep):
         print_begin(sweep)
         try:
             while True:
@@ -128,13 +128,13 @@ def _carried_out(
     return sweep.exit_code
 
 
-def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], sweep: Sweep, step: "Step") -> Point:
+def _run_point(folder: SweepFolder, plans: Plans, overrides: Sequence[str], sweep: Sweep, step: "Step") -> Point:
     """Run a point, or some of its samples, and return how it ended. A point that cannot start does not stop a sweep."""
     point, sample_ids = step
     scope = "" if sample_ids is None else f", on {len(sample_ids)} of {sweep.samples} samples"
     say(f"point {point.number} of 0 to {len(sweep.points) - 1}: {sweep.label(point)}{scope}")
     try:
-        run = _opened(folder.point(point.number), plans, overrides, sweep, point)
+        run = _open_run(folder.point(point.number), plans, overrides, sweep, point)
         outcome = run_with_progress(*run, sample_ids)
     except UserError as error:
         say(f"aiq: {error}")
@@ -149,7 +149,7 @@ def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], sweep: Sw
     return point.model_copy(update={"status": point_status, "exit_code": outcome.exit_code})
 
 
-def _opened(
+def _open_run(
     run: RunFolder, plans: Plans, overrides: Sequence[str], sweep: Sweep, point: Point
 ) -> "tuple[RunPlan, RunFolder, Manifest | None]":
     if not run.manifest_path.is_file():
@@ -161,7 +161,7 @@ def _opened(
     return reopened(run, overrides)
 
 
-def _rescored(folder: SweepFolder, sweep: Sweep, overrides: Sequence[str] = ()) -> int:
+def _rescore(folder: SweepFolder, sweep: Sweep, overrides: Sequence[str] = ()) -> int:
     """Record the runs that are missing, then work out all points without any model call."""
     from aiq.experiment.redecide import Redecision
     from aiq.experiment.strategies import Strategy, check_metric
@@ -172,7 +172,7 @@ def _rescored(folder: SweepFolder, sweep: Sweep, overrides: Sequence[str] = ()) 
     point_overrides = grid.points[0].overrides
     varied = [text for text in point_overrides if text.partition("=")[0].lstrip("+") in axes]
     fixed = [text for text in point_overrides if text not in varied]
-    if not grid.settings.runs and (code := _recorded(folder, sweep, fixed, grid, overrides)) is not None:
+    if not grid.settings.runs and (code := _record_missing(folder, sweep, fixed, grid, overrides)) is not None:
         return code
     folders = [RunFolder(Path(path)) for path in sweep.runs]
     with closing(Redecision(folders, compose.settings_from(compose.compose(point_overrides)))) as redecision:
@@ -198,10 +198,10 @@ def _rescored(folder: SweepFolder, sweep: Sweep, overrides: Sequence[str] = ()) 
         samples = folders[0].read_summary().n_samples
         # all points anew: each is compared with all before it
         changes = {"samples": samples, "status": "running", "points": grid.points}
-        return _carried_out(folder, sweep.model_copy(update=changes), Strategy(folder), redecide_point)
+        return _run_points(folder, sweep.model_copy(update=changes), Strategy(folder), redecide_point)
 
 
-def _recorded(
+def _record_missing(
     folder: SweepFolder, sweep: Sweep, fixed: Sequence[str], grid: Grid, overrides: Sequence[str]
 ) -> int | None:
     """Make the missing runs of `sweep.record`, all checked before the first; an exit code if one does not finish."""
@@ -217,7 +217,7 @@ def _recorded(
             plans.append((setting, reopened(run, overrides)))
     for _, (plan, *_) in plans:
         check_metric(grid.settings, plan)
-    with _held(folder, sweep):
+    with _lock_sweep(folder, sweep):
         for setting, planned_run in plans:
             say(f"recording {setting}")
             outcome = run_with_progress(*planned_run)
