@@ -116,9 +116,9 @@ def _said(error: Any) -> str:
     if not isinstance(error, dict):
         return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
     inner = next((error[name] for name in ("message", "error", "msg", "detail") if error.get(name)), None)
-    said = json.dumps(error, ensure_ascii=False) if inner is None else _said(inner)
-    where = error.get("loc")
-    return f"{'.'.join(map(str, where))}: {said}" if isinstance(where, list) else said
+    message = json.dumps(error, ensure_ascii=False) if inner is None else _said(inner)
+    location = error.get("loc")
+    return f"{'.'.join(map(str, location))}: {message}" if isinstance(location, list) else message
 
 
 def without_key(text: str, key: str) -> str:

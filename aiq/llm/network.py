@@ -76,8 +76,8 @@ class ModelTransport(AsyncBaseTransport):
                 timeout=ClientTimeout(sock_connect=limits.get("connect"), sock_read=limits.get("read")),
                 allow_redirects=False,
             )
-            whole = answer.content.is_eof() and answer.content_length is not None  # it came at once with its headers
-            body: dict[str, Any] = {"content": answer.content.read_nowait()} if whole else {"stream": _Body(answer)}
+            complete = answer.content.is_eof() and answer.content_length is not None  # it came at once with its headers
+            body: dict[str, Any] = {"content": answer.content.read_nowait()} if complete else {"stream": _Body(answer)}
         except (ClientError, OSError) as error:
             raise _failure(error) from error
         return Response(answer.status, headers=list(answer.raw_headers), **body)

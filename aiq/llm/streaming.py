@@ -112,15 +112,15 @@ class BookedStream(AsyncByteStream):
         yield self._read(self.first)
         try:
             async with aclosing(self.rest) as rest:
-                waited, asked = 0.0, time.monotonic()
+                silence, start = 0.0, time.monotonic()
                 async for piece in rest:
                     events = self._reader.events
-                    shown = self._read(piece)
-                    waited = waited + time.monotonic() - asked if self._reader.events == events else 0.0
-                    if self.call.seconds is not None and waited > self.call.seconds:
+                    output = self._read(piece)
+                    silence = silence + time.monotonic() - start if self._reader.events == events else 0.0
+                    if self.call.seconds is not None and silence > self.call.seconds:
                         raise self._cut("no event in time")  # blanks that keep a connection alive are not events
-                    yield shown
-                    asked = time.monotonic()
+                    yield output
+                    start = time.monotonic()
         except SEND_ERRORS as error:
             raise self._cut(failure_text(error)) from error
         if not self._reader.ended:
@@ -129,12 +129,12 @@ class BookedStream(AsyncByteStream):
         yield self._reader.rest
 
     def _read(self, piece: bytes) -> bytes:
-        shown = self._reader.feed(piece)
+        output = self._reader.feed(piece)
         if self._reader.error is not None:
             raise self._cut(error_text(self._reader.error, self.call.key))
         if self._reader.done:  # clients stop reading here
             self._book()
-        return shown
+        return output
 
     def _book(self) -> None:
         self.exchange.answered(self._reader.message, self._reader.finish_reason, self._reader.usage)
