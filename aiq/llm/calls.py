@@ -176,15 +176,15 @@ class Exchange:
         self, call: ModelCall, session: Session, prices: PriceList, ended: Callable[[Usage | None], None]
     ) -> None:
         self.attempt = session.usage.sent(call.digest)
-        self._likely: dict[Quantity, float] = {"model_calls": 1}
+        self._estimate: dict[Quantity, float] = {"model_calls": 1}
         if session.limits.uses_estimates:
-            self._likely |= prices.estimate(call.body, None)
+            self._estimate |= prices.estimate(call.body, None)
         for ledger in (session.usage, session.spend):
-            ledger.begin(self._likely)
+            ledger.begin(self._estimate)
         self._call = call
         self._session = session
         self._prices = prices
-        self._ended = ended
+        self._on_end = ended
         self._start = time.perf_counter()
         self._open = True
         session.open_calls[self] = self.lost
@@ -201,20 +201,20 @@ class Exchange:
     def refused(self, failure: Failure, *, counted: bool) -> Failure:
         """The endpoint answered with an error status: an exchange that costs no tokens."""
         self._book(Usage(calls=1) if counted else None, status=failure.status, error=failure.message)
-        return replace(failure, lasted=self._lasted())
+        return replace(failure, lasted=self._elapsed())
 
     def lost(self, error: str, *, status: int | None = None, reply: Any = None, reported: Any = None) -> Failure:
         """The request went out but no complete answer came: tokens may have been spent on it."""
         counted_reply = reply or ("" if status else None)
         self._book(self._usage(reported, counted_reply), status=status, error=error, reply=reply)
-        return Failure(error, status, lasted=self._lasted(), unreachable=status == 200)
+        return Failure(error, status, lasted=self._elapsed(), unreachable=status == 200)
 
     def unsent(self, error: str) -> Failure:
         """No connection: nothing was exchanged and nothing is counted, but the attempt is logged."""
         self._book(None, status=None, error=error)
-        return Failure(error, lasted=self._lasted(), unreachable=True)
+        return Failure(error, lasted=self._elapsed(), unreachable=True)
 
-    def _lasted(self) -> float:
+    def _elapsed(self) -> float:
         return time.perf_counter() - self._start
 
     def _usage(self, reported: Any, reply: Any) -> Usage:
@@ -226,7 +226,7 @@ class Exchange:
         self._open = False
         del self._session.open_calls[self]
         for ledger in (self._session.usage, self._session.spend):
-            ledger.end(self._likely)
+            ledger.end(self._estimate)
         if usage is not None:
             self._session.record_usage(self._call.role, usage)
         event = ModelCalled(
@@ -235,11 +235,11 @@ class Exchange:
             role=self._call.role,
             model=self._call.model,
             attempt=self.attempt,
-            latency_ms=self._lasted() * 1000,
+            latency_ms=self._elapsed() * 1000,
             usage=usage,
             messages=self._call.api.messages(self._call.body),
             request_sha256=self._call.digest,
             **fields,
         )
         self._session.events.emit(event)
-        self._ended(usage)
+        self._on_end(usage)

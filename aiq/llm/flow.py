@@ -184,7 +184,7 @@ class Flow:
         """How many calls may be under way at once."""
         self._round = self._outcomes = self._lost = 0
         """A round begins when the window is halved; what was sent before says nothing about the smaller window."""
-        self._held = now
+        self._held_until = now
         self._one_by_one = 0
         """How many calls must still go one after another, after a wait that the endpoint asked for."""
         self._under_way: set[Send] = set()
@@ -224,20 +224,20 @@ class Flow:
         """Start every send that may go now, and set a timer for the next one."""
         now = self._now()
         while self._waiting and len(self._under_way) < int(self.window):
-            opens_at = max(self._held, *(budget.due for budget in self._budgets.values()))
+            opens_at = max(self._held_until, *(budget.due for budget in self._budgets.values()))
             if opens_at <= now:
-                next_send = next((send for send in self._waiting if self._opens(send, now) <= now), None)
+                next_send = next((send for send in self._waiting if self._opens_at(send, now) <= now), None)
                 if next_send is not None:
                     self._start(next_send, now)
                     continue
-                opens_at = min(self._opens(send, now) for send in self._waiting)
+                opens_at = min(self._opens_at(send, now) for send in self._waiting)
             if opens_at < math.inf:
                 if self._timer is not None:
                     self._timer.cancel()
                 self._timer = asyncio.get_running_loop().call_at(opens_at, self._release)
             return
 
-    def _opens(self, send: Send, now: float) -> float:
+    def _opens_at(self, send: Send, now: float) -> float:
         """The time from which its model's buckets have room for it; now, if no call is under way that could tell."""
         buckets = self._buckets.get(send.model)
         if not buckets:
@@ -258,7 +258,7 @@ class Flow:
         if self._one_by_one:
             self._one_by_one -= 1
             seconds = self._settings.retry.first_seconds
-            self._held = now + seconds * jitter(send.digest, send.failures) / self.window
+            self._held_until = now + seconds * jitter(send.digest, send.failures) / self.window
         if send.turn is not None and not send.turn.done():
             send.turn.set_result(None)
 
@@ -278,7 +278,7 @@ class Flow:
         now = self._now()
         wait = retry_after(response.headers) if response.status_code >= 400 else None
         if wait and wait <= LONGEST_WAIT:
-            self._held = max(self._held, now + wait)
+            self._held_until = max(self._held_until, now + wait)
             self._one_by_one = int(self.window)
         headers = [(name.lower(), value) for name, value in response.headers.raw]
         limits = {name.decode(): value.decode("latin-1") for name, value in headers if b"ratelimit" in name}

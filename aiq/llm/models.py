@@ -68,7 +68,7 @@ class RunModels:
         self._key = read_key(settings.api_key_env, "llm.api_key_env") or NO_KEY
         self._chat_url = URL(settings.base_url.rstrip("/") + CHAT.path)
         self._headers = {**client.headers, "content-type": "application/json", "authorization": f"Bearer {self._key}"}
-        self._waits = timeouts(settings).as_dict()
+        self._timeouts = timeouts(settings).as_dict()
         self._chats: dict[str, BaseChatModel] = {}
         self._clients: dict[str, AsyncOpenAI] = {}
 
@@ -154,7 +154,7 @@ class RunModels:
         first_fields = ("model", "stream", "messages")
         body = {name: body[name] for name in (*first_fields, *sorted(body.keys() - set(first_fields))) if name in body}
         all_headers = {**self._headers, ROLE: role, **(headers or {})}
-        timeout = self._waits if seconds is None else timeouts(self._settings, seconds).as_dict()
+        timeout = self._timeouts if seconds is None else timeouts(self._settings, seconds).as_dict()
         return await self._client.ask(CallRequest(CHAT, self._chat_url, all_headers, body, {"timeout": timeout}))
 
     async def embed(self, role: str, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:

@@ -64,7 +64,7 @@ class ModelTransport(AsyncBaseTransport):
         from aiohttp import ClientError, ClientTimeout
         from yarl import URL
 
-        self._session = self._session or self._opened()
+        self._session = self._session or self._open_session()
         limits = request.extensions.get("timeout", {})
         try:
             answer = await self._session.request(
@@ -82,7 +82,7 @@ class ModelTransport(AsyncBaseTransport):
             raise _failure(error) from error
         return Response(answer.status, headers=list(answer.raw_headers), **body)
 
-    def _opened(self) -> "ClientSession":
+    def _open_session(self) -> "ClientSession":
         """A session that adds nothing to requests and keeps nothing from answers; it belongs to the running loop."""
         from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 

@@ -20,7 +20,7 @@ _NAMES_FORM: Final = re.compile("response_format|json_schema|json_object")
 
 _INSTRUCTION: Final = "Answer with one JSON object and nothing else. It has the form that this JSON schema states:"
 
-_WITHOUT: Final = {
+_QUIRKS: Final = {
     "seed": "seed=false",
     "temperature": "temperature=false",
     "max_completion_tokens": "limit_field=max_tokens",
@@ -31,7 +31,7 @@ _WITHOUT: Final = {
 """By request field: the quirk that leaves it out."""
 
 
-_RETURNED: Final = ("reasoning_content", "reasoning_details", "extra_content")
+_RETURNED_FIELDS: Final = ("reasoning_content", "reasoning_details", "extra_content")
 
 
 def returned_fields(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def returned_fields(said: Mapping[str, Any]) -> dict[str, Any]:
     https://api-docs.deepseek.com/guides/thinking_mode), Gemini (`extra_content` of a call, the signature of a thought,
     https://ai.google.dev/gemini-api/docs/thought-signatures), OpenRouter for such models (`reasoning_details`).
     """
-    return {name: said[name] for name in _RETURNED if said.get(name)}
+    return {name: said[name] for name in _RETURNED_FIELDS if said.get(name)}
 
 
 def adapted(body: Mapping[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
@@ -56,11 +56,11 @@ def adapted(body: Mapping[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
             body.pop(field, None)
     if quirks.limit_field == "max_tokens" and "max_completion_tokens" in body:
         body["max_tokens"] = body.pop("max_completion_tokens")
-    body["messages"] = [_message(message, quirks) for message in body.get("messages") or ()]
+    body["messages"] = [_adapt_message(message, quirks) for message in body.get("messages") or ()]
     return structured_as(body, quirks.structured)
 
 
-def _message(message: dict[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
+def _adapt_message(message: dict[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
     if not quirks.message_name:
         message = {name: value for name, value in message.items() if name != "name"}
     if not quirks.null_content and message.get("tool_calls") and message.get("content") is None:
@@ -70,13 +70,13 @@ def _message(message: dict[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
 
 def refused_field(status: int | None, said: str, body: Mapping[str, Any]) -> str | None:
     """The field of a request that an endpoint's refusal names and a quirk can leave out, if there is one."""
-    fields = (field for field in _WITHOUT if field in body and re.search(rf"\b{field}\b", said))
+    fields = (field for field in _QUIRKS if field in body and re.search(rf"\b{field}\b", said))
     return next(fields, None) if status in _WRONG_REQUEST else None
 
 
 def without_field(field: str) -> str:
     """The setting that leaves this field out of requests."""
-    return f"llm.quirks.{_WITHOUT[field]}"
+    return f"llm.quirks.{_QUIRKS[field]}"
 
 
 def form_of(body: Mapping[str, Any]) -> str:

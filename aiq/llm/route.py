@@ -85,14 +85,14 @@ class NetworkTransport(AsyncBaseTransport):
     def __init__(self, limits: Limits, tls: ssl.SSLContext | None = None) -> None:
         tls = tls or create_ssl_context()
         self._proxies = Proxies()
-        self._ways = {
+        self._transports = {
             address: AsyncHTTPTransport(tls, limits=limits, proxy=address)
             for address in (None, *self._proxies.addresses.values())
         }
 
     async def handle_async_request(self, request: Request) -> Response:
-        return await self._ways[self._proxies.of(request.url)].handle_async_request(request)
+        return await self._transports[self._proxies.of(request.url)].handle_async_request(request)
 
     async def aclose(self) -> None:
-        for transport in self._ways.values():
+        for transport in self._transports.values():
             await transport.aclose()

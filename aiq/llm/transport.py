@@ -182,7 +182,7 @@ class SessionTransport(AsyncBaseTransport):
 
         After the last attempt the caller gets the answer or the connection's error; the tool says what that means.
         """
-        failures, attempts = 0, None if _repeatable(request) else 1
+        failures, attempts = 0, None if _is_repeatable(request) else 1
         while True:
             failures += 1
             reason = "no connection"
@@ -199,7 +199,7 @@ class SessionTransport(AsyncBaseTransport):
                 if wait is None:
                     raise
             with suppress(RuntimeError):  # outside an attempt there is no log
-                current().events.emit(_retry(f"{request.url.host}: {reason}", wait))
+                current().events.emit(_retry_event(f"{request.url.host}: {reason}", wait))
             await self._wait(wait)
 
     async def _ask_model(self, original: ModelCall, session: Session) -> Response:
@@ -219,7 +219,7 @@ class SessionTransport(AsyncBaseTransport):
                 call = call.structured_as(FORMS[FORMS.index(form_of(call.body)) + 1])
                 continue
             failures += 1
-            await self._before_next(call, session, outcome, failures)
+            await self._wait_or_raise(call, session, outcome, failures)
 
     def _fall_back(self, original: ModelCall, form: str, refusal: str, session: Session) -> None:
         """Use this form from now on."""
@@ -227,9 +227,9 @@ class SessionTransport(AsyncBaseTransport):
         detail = f"{original.role}: {form_of(original.body)} was refused ({refusal}); asked for as {form}"
         session.events.emit(Recovery(what="structured_output", detail=detail))
 
-    async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
+    async def _wait_or_raise(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
         """Wait until the call may be sent again, or raise what its failure means."""
-        if reason := self._hopeless(call, failure):
+        if reason := self._hopeless_reason(call, failure):
             raise RunAborted(f"{call.url} {reason}")
         flow = self._flow(call)
         if silence := flow.silence_error():
@@ -252,7 +252,7 @@ class SessionTransport(AsyncBaseTransport):
                 message += f" ({where}.model={call.model} has not answered once: check the settings of {where}{hint})"
             never_taken = failure.field is not None and not self._has_answered(call.model, failure.field)
             raise ModelError(message, status=failure.status, never_answered=never_answered or never_taken)
-        session.events.emit(_retry(f"{call.role}: {failure.message}", wait, failure.lasted))
+        session.events.emit(_retry_event(f"{call.role}: {failure.message}", wait, failure.lasted))
         await self._wait(wait)
 
     async def _wait(self, seconds: float) -> None:
@@ -278,12 +278,12 @@ class SessionTransport(AsyncBaseTransport):
             response = await self._inner.handle_async_request(call.request(exchange.attempt))
             send.note_response(response)
             if response.status_code != 200:
-                return await self._refused(response, call, exchange)
-            return await (self._stream if call.streamed else self._reply)(response, call, exchange)
+                return await self._read_refusal(response, call, exchange)
+            return await (self._open_stream if call.streamed else self._read_reply)(response, call, exchange)
         except (ConnectError, ConnectTimeout) as error:
             return exchange.unsent(failure_text(error))
         except SEND_ERRORS as error:
-            return exchange.lost(self._why_lost(error, call))
+            return exchange.lost(self._loss_reason(error, call))
         except AiqError as error:  # from a transport below: no offline stack here, or no such recording
             exchange.unsent(str(error))
             raise
@@ -291,7 +291,7 @@ class SessionTransport(AsyncBaseTransport):
             exchange.lost(type(error).__name__)
             raise
 
-    async def _refused(self, response: Response, call: ModelCall, exchange: Exchange) -> Failure:
+    async def _read_refusal(self, response: Response, call: ModelCall, exchange: Exchange) -> Failure:
         status = response.status_code
         body = await _body(response, call)
         detail, code = read_error(body, call.key)
@@ -307,7 +307,7 @@ class SessionTransport(AsyncBaseTransport):
             failure = replace(failure, message=message, field=field)
         return exchange.refused(failure, counted=True)
 
-    async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
+    async def _read_reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """An unstreamed answer, read whole so that a cut one can be requested again."""
         body = await _body(response, call)
         try:
@@ -329,18 +329,18 @@ class SessionTransport(AsyncBaseTransport):
         self._answered.setdefault(call.model, set()).update(call.body)
         if full_answer == answer and safe_body == body:
             return response
-        return _decoded(response, content=json.dumps(full_answer, ensure_ascii=False).encode())
+        return _with_body(response, content=json.dumps(full_answer, ensure_ascii=False).encode())
 
-    async def _stream(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
+    async def _open_stream(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """A streamed answer; if the connection is cut before its first bytes, it is still worth another send."""
         pieces = response.aiter_bytes()
         first = await anext(pieces, b"")
         if not first:
             return exchange.lost("an empty stream", status=200)
         self._answered.setdefault(call.model, set()).update(call.body)
-        return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
+        return _with_body(response, stream=BookedStream(first, pieces, response, call, exchange))
 
-    def _why_lost(self, error: Exception, call: ModelCall) -> str:
+    def _loss_reason(self, error: Exception, call: ModelCall) -> str:
         """Why no answer came; a timeout names the setting that bounds it, unless the caller set one of its own."""
         own_timeout = call.section == "llm" and call.seconds != self._settings.timeout_seconds
         if not isinstance(error, ReadTimeout) or call.seconds is None or own_timeout:
@@ -351,7 +351,7 @@ class SessionTransport(AsyncBaseTransport):
         """Whether the model has answered a request with this field; in a replay the order of calls says nothing."""
         return self._replayed or field in self._answered.get(model, ())
 
-    def _hopeless(self, call: ModelCall, failure: Failure) -> str | None:
+    def _hopeless_reason(self, call: ModelCall, failure: Failure) -> str | None:
         """Why no other call to this model can succeed either, if that is so.
 
         Once a model has answered, its refusals are about one request: providers refuse flagged input with 403.
@@ -381,11 +381,11 @@ def _other_form(call: ModelCall, failure: Failure) -> bool:
     return form_of(call.body) != FORMS[-1] and refuses_form(failure.status, failure.message)
 
 
-def _retry(reason: str, wait: float, lasted: float = 0.0) -> Recovery:
+def _retry_event(reason: str, wait: float, lasted: float = 0.0) -> Recovery:
     return Recovery(what="retry", detail=f"{reason}; waiting {wait:.2f} s", seconds=wait, lasted=lasted)
 
 
-def _repeatable(request: Request) -> bool:
+def _is_repeatable(request: Request) -> bool:
     """Whether a second send is harmless: GET, HEAD, and a search, which is a POST that only reads."""
     search = request.method == "POST" and request.url.path.endswith("/search")
     return bool(request.extensions.get(RETRY, search or request.method in ("GET", "HEAD")))
@@ -402,7 +402,7 @@ async def _body(response: Response, call: ModelCall) -> bytes:
         raise ReadTimeout("the answer did not end in time") from None
 
 
-def _decoded(response: Response, **body: Any) -> Response:
+def _with_body(response: Response, **body: Any) -> Response:
     """The same answer with `content` or `stream` as its body, already decoded."""
     dropped = {"content-encoding", "content-length", "transfer-encoding"}
     headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in dropped]
