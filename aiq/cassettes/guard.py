@@ -64,9 +64,9 @@ class Guard:
         elif self.forbids and event in _PROCESSES:
             raise Forbidden(f"a replay starts no process, but this starts {args[0] if args else event}")
 
-    def _note(self, where: str) -> None:
+    def _note(self, target: str) -> None:
         counts = other_counter.get()
-        (self.connections if counts is None else counts)[where] += 1
+        (self.connections if counts is None else counts)[target] += 1
 
 
 def _heard(event: str, args: tuple[Any, ...]) -> None:

@@ -55,18 +55,18 @@ def differences(asked: Exchange, recorded: Iterable[Exchange], ignored: Collecti
 
     Requests with the same method and address are preferred to all others. None if nothing is recorded.
     """
-    wanted = _fields(asked, ignored)
+    asked_fields = _fields(asked, ignored)
     best: tuple[tuple[bool, float, int], Mapping[str, str]] | None = None
     for candidate in recorded:
         fields = _fields(candidate, ignored)
-        differing = [name for name in wanted.keys() & fields.keys() if wanted[name] != fields[name]]
-        equal = len(wanted.keys() & fields.keys()) - len(differing)
-        share = equal / len(wanted.keys() | fields.keys())
-        begins = sum(_same(wanted[name], fields[name]) for name in differing)
-        rank = (fields["address"] == wanted["address"], share, begins)
+        differing = [name for name in asked_fields.keys() & fields.keys() if asked_fields[name] != fields[name]]
+        equal_count = len(asked_fields.keys() & fields.keys()) - len(differing)
+        share = equal_count / len(asked_fields.keys() | fields.keys())
+        prefix = sum(_same(asked_fields[name], fields[name]) for name in differing)
+        rank = (fields["address"] == asked_fields["address"], share, prefix)
         if best is None or rank > best[0]:
             best = (rank, fields)
-    return None if best is None else _differences(best[1], wanted)
+    return None if best is None else _differences(best[1], asked_fields)
 
 
 def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
@@ -87,13 +87,13 @@ def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[
     return [*lines, *([f"and {len(names) - SHOWN} more fields"] if len(names) > SHOWN else [])]
 
 
-def _same(one: str, other: str) -> int:
+def _same(first: str, second: str) -> int:
     """The length of the common prefix of two texts."""
-    return sum(1 for _ in takewhile(bool, map(eq, one, other)))
+    return sum(1 for _ in takewhile(bool, map(eq, first, second)))
 
 
-def _excerpt(text: str, at: int) -> str:
-    begin, end = max(0, at - AROUND), at + AROUND
+def _excerpt(text: str, position: int) -> str:
+    begin, end = max(0, position - AROUND), position + AROUND
     cut = text[begin:end]
     return json.dumps(f"{'…' * (begin > 0)}{cut}{'…' * (end < len(text))}", ensure_ascii=False)
 
@@ -139,5 +139,5 @@ def json_value(text: str) -> Any:
 
 
 def _within(value: Any, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_within(item, levels - 1) for item in inner)
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_within(item, levels - 1) for item in children)

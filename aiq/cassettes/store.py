@@ -82,9 +82,9 @@ class Cassette:
 
         Exchanges for which `unless` holds are skipped and deleted.
         """
-        waiting = self._waiting.get(request_key(asked, self._store.ignored))
-        while waiting:
-            row = waiting.popleft()
+        rows = self._waiting.get(request_key(asked, self._store.ignored))
+        while rows:
+            row = rows.popleft()
             exchange = self._store.exchange(row)
             if unless is None or not unless(exchange):
                 return exchange
@@ -106,8 +106,8 @@ class Cassette:
 
     def drop_unused(self) -> None:
         """Delete the exchanges that have not been requested since the cassette was opened."""
-        for waiting in self._waiting.values():
-            self._store.drop(waiting)
+        for rows in self._waiting.values():
+            self._store.drop(rows)
         self._waiting.clear()
 
     def exchanges(self) -> Iterator[Exchange]:
@@ -135,9 +135,9 @@ class Store(AbstractContextManager["Store"]):
         self._changed = False
         self._to_say: dict[str, Any] = {}
         self._block = lru_cache(_BLOCKS_HELD)(self._read_block)
-        absent = NoRecording(f"{path}: there is no such recording; record one with cassette=record")
+        missing = NoRecording(f"{path}: there is no such recording; record one with cassette=record")
         if not writes and not path.is_file():
-            raise absent
+            raise missing
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -148,23 +148,23 @@ class Store(AbstractContextManager["Store"]):
                 self._database.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
             elif not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
                 self._database.close()
-                raise absent
+                raise missing
             self.about: dict[str, Any] = {
                 name: json.loads(value) for name, value in self._database.execute("SELECT name, value FROM about")
             }
             self._closed_as = self.about.pop(_DIGEST, None)
-            later = self.about.get("version", VERSION) > VERSION
+            is_newer = self.about.get("version", VERSION) > VERSION
             self.ignored = frozenset(self.about.get("ignored", ignored))
         except (sqlite3.Error, ValueError, TypeError) as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_THE_DISK:
                 raise UserError(f"{path}: cannot be written ({error})") from None
             raise UserError(f"{path}: not a readable recording ({error}); {RECORD_ANEW}") from None
-        if later:
+        if is_newer:
             raise UserError(f"{path}: was recorded by a later aiq (format {self.about['version']}); update aiq")
         if ignored and self.ignored != frozenset(ignored):
             self._database.close()
-            kept = f"{path}: was recorded with ignored={sorted(self.ignored)}"
-            raise UserError(f"{kept}; drop your own, or delete the recording and record it again")
+            message = f"{path}: was recorded with ignored={sorted(self.ignored)}"
+            raise UserError(f"{message}; drop your own, or delete the recording and record it again")
         if writes and "version" not in self.about:
             self.describe({"version": VERSION, "ignored": sorted(ignored)})
 
@@ -177,15 +177,15 @@ class Store(AbstractContextManager["Store"]):
         It is written at once if prompts or tools have changed, which may be recorded nowhere else.
         """
         changed = {name: value for name, value in about.items() if self.about.get(name) != value}
-        new = "clock" not in self.about or not changed.keys().isdisjoint(("prompts", "mcp"))
+        write_now = "clock" not in self.about or not changed.keys().isdisjoint(("prompts", "mcp"))
         self.about |= changed
         self._to_say |= changed
-        if new or self._changed:
+        if write_now or self._changed:
             self._say()
 
     def _say(self) -> None:
-        said, self._to_say = self._to_say, {}
-        for name, value in said.items():
+        pending, self._to_say = self._to_say, {}
+        for name, value in pending.items():
             self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value, ensure_ascii=False))
 
     def names(self) -> dict[str, bool]:
@@ -270,8 +270,8 @@ class Store(AbstractContextManager["Store"]):
         digest = hashlib.sha256(data).digest()[:16]
         for (item,) in self.rows("SELECT id FROM items WHERE hash = ?", digest):
             return int(item)
-        columns = "INSERT INTO items (hash, data, size) VALUES (?, ?, ?)"
-        return self.write(columns, digest, zlib.compress(data), len(data))
+        statement = "INSERT INTO items (hash, data, size) VALUES (?, ?, ?)"
+        return self.write(statement, digest, zlib.compress(data), len(data))
 
     def drop(self, rows: Collection[int]) -> None:
         for row in rows:
@@ -329,14 +329,14 @@ class Store(AbstractContextManager["Store"]):
 
     def _forget(self) -> None:
         """Delete the items that no exchange refers to any more, and unpack what is left of their blocks."""
-        needed, kept, left = self.referenced_items(), defaultdict(list), set()
+        needed, kept, changed_blocks = self.referenced_items(), defaultdict(list), set()
         for item, block in self.rows("SELECT id, block FROM items"):
             if item in needed:
                 kept[block].append(item)
             else:
-                left.add(block)
+                changed_blocks.add(block)
                 self.write("DELETE FROM items WHERE id = ?", item)
-        for block in left - {None}:
+        for block in changed_blocks - {None}:
             for item in kept[block]:
                 data = zlib.compress(self.item(item))
                 self.write("UPDATE items SET data = ?, block = NULL WHERE id = ?", data, item)

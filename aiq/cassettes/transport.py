@@ -56,12 +56,12 @@ class ExchangeWriter:
         final: bool = True,
     ) -> Exchange:
         redactor = self._recorder.redactor
-        shown = redactor.headers(headers, RESPONSE_HEADERS)
+        kept = redactor.headers(headers, RESPONSE_HEADERS)
         exchange = replace(
             self._asked,
             status=status,
-            response_headers=shown,
-            response_body=redactor.body(body, dict(shown).get("content-type", "")),
+            response_headers=kept,
+            response_body=redactor.body(body, dict(kept).get("content-type", "")),
             error=None if error is None else redactor.text(error),
         )
         if final and not self._recorder.stopping:
@@ -84,20 +84,20 @@ class CassetteTransport(AsyncBaseTransport):
         if slot is None:
             with binding(in_client, True):
                 return await self._inner.handle_async_request(request)
-        asked = await slot.request_exchange(request)
-        if (found := slot.take(asked)) is not None:
-            return await _replayed(found, slot)
-        keep, start = slot.writer(asked), time.monotonic()
+        exchange = await slot.request_exchange(request)
+        if (recorded := slot.take(exchange)) is not None:
+            return await _replayed(recorded, slot)
+        write, start = slot.writer(exchange), time.monotonic()
         try:
             with binding(in_client, True):
                 response = await self._inner.handle_async_request(request)
         except asyncio.CancelledError:
-            keep(error=given_up(start, _bounds(request)))
+            write(error=given_up(start, _bounds(request)))
             raise
         except (*SEND_ERRORS, ToolError) as error:
-            raise decode_error(keep(error=encode_error(error))) from error
-        shown = keep(status=response.status_code, headers=response.headers.multi_items(), final=False)
-        return Response(shown.status or 0, headers=shown.response_headers, stream=_Received(request, response, keep))
+            raise decode_error(write(error=encode_error(error))) from error
+        draft = write(status=response.status_code, headers=response.headers.multi_items(), final=False)
+        return Response(draft.status or 0, headers=draft.response_headers, stream=_Received(request, response, write))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -117,18 +117,18 @@ class _Received(AsyncByteStream):
             return  # `openai` reads on after the last event of a stream
         received, error, start = bytearray(), None, time.monotonic()
         bounds = _bounds(self._request)
-        most = bounds.most_bytes if bounds else MOST_BYTES
+        limit = bounds.most_bytes if bounds else MOST_BYTES
         try:
             async for piece in self._response.aiter_bytes():
                 received += piece
-                if len(received) > most:
-                    del received[most + 1 :]
+                if len(received) > limit:
+                    del received[limit + 1 :]
                     break
-        except SEND_ERRORS as broken:
-            error = encode_error(broken)
+        except SEND_ERRORS as failure:
+            error = encode_error(failure)
         except BaseException:
-            in_time = self._request.extensions.get("timeout", {}).get("read")
-            self._end(bytes(received), given_up(start, bounds, in_time))
+            read_timeout = self._request.extensions.get("timeout", {}).get("read")
+            self._end(bytes(received), given_up(start, bounds, read_timeout))
             raise
         exchange = self._end(bytes(received), error)
         yield exchange.response_body

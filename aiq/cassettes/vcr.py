@@ -39,17 +39,17 @@ def file_name(cassette: str, form: Form) -> str:
 def to_vcr(exchanges: Iterable[Exchange], form: Form) -> tuple[str, int, Counter[str]]:
     """The text of a vcrpy cassette, the number of exchanges it holds, and by kind the number that it cannot hold."""
     held: list[Exchange] = []
-    without: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     for exchange in exchanges:
         if reason := _unheld(exchange, form):
-            without[reason] += 1
+            skipped[reason] += 1
         else:
             held.append(exchange)
     requests = [
         vcr.request.Request(each.method, each.url, each.request_body, dict(each.request_headers)) for each in held
     ]
     interactions = {"requests": requests, "responses": [_response(each) for each in held]}
-    return vcr.serialize.serialize(interactions, _SERIALIZERS[form]), len(held), without
+    return vcr.serialize.serialize(interactions, _SERIALIZERS[form]), len(held), skipped
 
 
 def _unheld(exchange: Exchange, form: Form) -> str | None:
@@ -99,17 +99,17 @@ def from_vcr(path: Path, redactor: Redactor) -> list[Exchange]:
 
 def _exchange(request: Any, response: dict[str, Any], redactor: Redactor) -> Exchange:
     canonical_url(request.uri)  # raises ValueError for an invalid address
-    asked = Headers(request.headers)
+    request_headers = Headers(request.headers)
     status, headers, body = _decoded(response)
     return Exchange(
         method=request.method,
         url=redactor.text(request.uri),
-        request_headers=redactor.headers(asked.multi_items(), REQUEST_HEADERS),
-        request_body=redactor.body(_bytes(request.body_bytes), asked.get("content-type", "")),
+        request_headers=redactor.headers(request_headers.multi_items(), REQUEST_HEADERS),
+        request_body=redactor.body(_bytes(request.body_bytes), request_headers.get("content-type", "")),
         status=status,
         response_headers=redactor.headers(headers.multi_items(), RESPONSE_HEADERS),
         response_body=redactor.body(body, headers.get("content-type", "")),
-        role=asked.get(ROLE, ""),
+        role=request_headers.get(ROLE, ""),
     )
 
 
@@ -120,11 +120,11 @@ def _decoded(response: dict[str, Any]) -> tuple[int, Headers, bytes]:
     """
     lists = {name: [values] if isinstance(values, str) else values for name, values in response["headers"].items()}
     body = {"string": _bytes(response["body"]["string"])}
-    plain = vcr.filters.decode_response({**response, "headers": lists, "body": body})
-    headers = Headers([(name, value) for name, values in plain["headers"].items() for value in values])
+    decoded = vcr.filters.decode_response({**response, "headers": lists, "body": body})
+    headers = Headers([(name, value) for name, values in decoded["headers"].items() for value in values])
     if (encoding := headers.get("content-encoding", "identity")) != "identity":
         raise ValueError(f"an answer is encoded as {encoding}, which needs a package that is not installed")
-    return int(plain["status"]["code"]), headers, plain["body"]["string"]
+    return int(decoded["status"]["code"]), headers, decoded["body"]["string"]
 
 
 def _bytes(body: Any) -> bytes:
