@@ -21,7 +21,7 @@ _PROCESSES: Final = frozenset(
     {"subprocess.Popen", "os.posix_spawn", "os.system", "os.exec", "os.fork", "os.forkpty", "os.spawn"}
 )
 
-_on: list["Guard"] = []
+_active: list["Guard"] = []
 _installed: list[bool] = []
 
 
@@ -42,12 +42,12 @@ class Guard:
     def __enter__(self) -> Self:
         if not _installed:
             _installed.append(True)  # a hook cannot be removed
-            sys.addaudithook(_heard)
-        _on.append(self)
+            sys.addaudithook(_notify_guards)
+        _active.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _on.remove(self)
+        _active.remove(self)
 
     def on_event(self, event: str, args: tuple[Any, ...]) -> None:
         """Note an audit event, or raise Forbidden."""
@@ -69,6 +69,6 @@ class Guard:
         (self.connections if counts is None else counts)[target] += 1
 
 
-def _heard(event: str, args: tuple[Any, ...]) -> None:
-    for guard in tuple(_on):
+def _notify_guards(event: str, args: tuple[Any, ...]) -> None:
+    for guard in tuple(_active):
         guard.on_event(event, args)

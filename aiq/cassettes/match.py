@@ -62,7 +62,7 @@ def differences(asked: Exchange, recorded: Iterable[Exchange], ignored: Collecti
         differing = [name for name in asked_fields.keys() & fields.keys() if asked_fields[name] != fields[name]]
         equal_count = len(asked_fields.keys() & fields.keys()) - len(differing)
         share = equal_count / len(asked_fields.keys() | fields.keys())
-        prefix = sum(_same(asked_fields[name], fields[name]) for name in differing)
+        prefix = sum(_prefix_length(asked_fields[name], fields[name]) for name in differing)
         rank = (fields["address"] == asked_fields["address"], share, prefix)
         if best is None or rank > best[0]:
             best = (rank, fields)
@@ -79,7 +79,7 @@ def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[
         elif name not in asked:
             lines.append(f"{name} is no longer there: {_excerpt(recorded[name], 0)}")
         else:
-            start = _same(recorded[name], asked[name])
+            start = _prefix_length(recorded[name], asked[name])
             lines.append(
                 f"{name}: recorded {_excerpt(recorded[name], start)}, now {_excerpt(asked[name], start)}"
                 + (f" (at character {start})" if start else "")
@@ -87,7 +87,7 @@ def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[
     return [*lines, *([f"and {len(names) - SHOWN} more fields"] if len(names) > SHOWN else [])]
 
 
-def _same(first: str, second: str) -> int:
+def _prefix_length(first: str, second: str) -> int:
     """The length of the common prefix of two texts."""
     return sum(1 for _ in takewhile(bool, map(eq, first, second)))
 
@@ -135,9 +135,9 @@ def json_value(text: str) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return value if _within(value, DEEPEST) else None
+    return value if _is_shallow(value, DEEPEST) else None
 
 
-def _within(value: Any, levels: int) -> bool:
+def _is_shallow(value: Any, levels: int) -> bool:
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_within(item, levels - 1) for item in children)
+    return levels > 0 and all(_is_shallow(item, levels - 1) for item in children)

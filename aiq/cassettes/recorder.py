@@ -33,14 +33,14 @@ SHARED: Final = "shared"
 ROLE: Final = "x-aiq-role"
 TOOL: Final = "TOOL"
 
-_READ: Final = ("replay", "auto", "refresh")  # modes that answer from the recording
+_READ_MODES: Final = ("replay", "auto", "refresh")  # modes that answer from the recording
 _JSON: Final = (("content-type", "application/json"),)
 _SETUP_ERRORS: Final = frozenset({401, 402, 407})  # refusals that end once the set-up is fixed; so may a model's 403
-_CARRIED_OUT: Final = 202  # status of a tool call that is executed again, since its own requests are recorded
+_EXECUTED: Final = 202  # status of a tool call that is executed again, since its own requests are recorded
 
 
 _current_slot: ContextVar["Slot | None"] = ContextVar("current_slot", default=None)
-_asked_by_tool: ContextVar[list[str] | None] = ContextVar("asked_by_tool", default=None)
+_tool_requests: ContextVar[list[str] | None] = ContextVar("asked_by_tool", default=None)
 
 
 class CassetteMiss(RunAborted):
@@ -79,15 +79,15 @@ class Recorder:
     ) -> None:
         mode, self.redactor, self.wording = settings.mode, redactor, wording
         self.on, self.replays = mode != "off", mode == "replay"
-        self.reads, self.writes = mode in _READ, mode in ("record", "auto", "refresh")
+        self.reads, self.writes = mode in _READ_MODES, mode in ("record", "auto", "refresh")
         self._prunes = mode in ("record", "refresh")
         self._guard = Guard(forbids=self.replays)
-        self._problem: CassetteMiss | None = None
+        self._miss: CassetteMiss | None = None
         self._folder, self._accounts = folder, accounts
         self.stopping = False
         self._unused = 0
         self._stores: dict[str, Store] = {}
-        self._held = self._open(settings.ignored) if self.on else ExitStack()
+        self._stack = self._open(settings.ignored) if self.on else ExitStack()
 
     def _open(self, ignored: Collection[str]) -> ExitStack:
         with ExitStack() as stack:
@@ -162,7 +162,7 @@ class Recorder:
                 f"{name}: a connection ({', '.join(self._guard.connections)}) does not go through "
                 f"{self.wording.way}, so no cassette can hold it; use {self.wording.use}"
             )
-        return self._problem
+        return self._miss
 
     def note_connections(self, connections: Mapping[str, int]) -> None:
         """Note further connections that did not go through the session."""
@@ -192,7 +192,7 @@ class Recorder:
         if self.writes and self._guard.connections:
             connections = ", ".join(f"{place} ({times})" for place, times in sorted(self._guard.connections.items()))
             notes.append(f"these connections did not go through {self.wording.way} and are not recorded: {connections}")
-        self._held.close()
+        self._stack.close()
         return [f"{self._folder}: {note}" for note in notes]
 
     def cassette(self, account: Account, name: str) -> Cassette | None:
@@ -210,8 +210,8 @@ class Recorder:
 
     def record_miss(self, message: str) -> CassetteMiss:
         """The first such error, here with this message, which ends the run even if somebody swallows it."""
-        self._problem = self._problem or CassetteMiss(message)
-        return self._problem
+        self._miss = self._miss or CassetteMiss(message)
+        return self._miss
 
 
 @contextmanager
@@ -229,7 +229,7 @@ def shared_slot() -> Iterator[None]:
 def read_description(mode: str, folder: Path) -> dict[str, Any]:
     """What the recording that a run will use says about itself; empty if the run begins a new one."""
     paths = (folder / f"{account}.sqlite" for account in get_args(Account))
-    for path in paths if mode in _READ else ():
+    for path in paths if mode in _READ_MODES else ():
         with suppress(NoRecording), Store(path, writes=False) as store:
             return store.about
     return {}
@@ -245,7 +245,7 @@ class Slot:
         """The request in the form in which it is recorded and looked up."""
         body = await request.aread()
         redactor = self.recorder.redactor
-        return _noted(
+        return _note_request(
             Exchange(
                 method=request.method,
                 url=redactor.text(str(request.url)),
@@ -259,7 +259,7 @@ class Slot:
         """The call of a tool that does not use HTTP, in the form in which it is recorded and looked up."""
         body = json.dumps(arguments.model_dump(mode="json"), sort_keys=True).encode()
         redacted = self.recorder.redactor.body(body, _JSON[0][1])
-        return _noted(Exchange(TOOL, f"tool:///{tool}", request_body=redacted))
+        return _note_request(Exchange(TOOL, f"tool:///{tool}", request_body=redacted))
 
     def take(self, asked: Exchange) -> Exchange | None:
         """The recorded exchange; None if it must be made. Raises CassetteMiss if it may not be made."""
@@ -269,7 +269,7 @@ class Slot:
         skip = None if recorder.replays else _is_setup_error
         recorded = None if self.cassette is None else self.cassette.take(asked, skip)
         if recorded is None and recorder.replays:
-            raise recorder.record_miss(self._what_was_missed(asked))
+            raise recorder.record_miss(self._miss_message(asked))
         return recorded
 
     def recorded_decision(self, place: str, found: str | None) -> str | None:
@@ -294,7 +294,7 @@ class Slot:
         assert self.cassette is not None
         return ExchangeWriter(self.recorder, self.cassette, asked)
 
-    def _what_was_missed(self, exchange: Exchange) -> str:
+    def _miss_message(self, exchange: Exchange) -> str:
         """The request that was not recorded, and its first differences from the closest recorded one."""
         asker = f"{exchange.role}, " if exchange.role else ""
         message = f"cassette of {self.name}: not recorded: {asker}{exchange.method} {exchange.url}"
@@ -325,19 +325,19 @@ class RecordedTool:
         exchange = slot.tool_exchange(self.name, arguments)
         recorded = slot.take(exchange)
         if recorded is None:
-            return await self._carried_out(arguments, slot, slot.writer(exchange))
-        if recorded.status == _CARRIED_OUT:
+            return await self._record_run(arguments, slot, slot.writer(exchange))
+        if recorded.status == _EXECUTED:
             return await self._tool.run(arguments)
         await reraise(recorded, slot)
         return ToolResult.model_validate_json(recorded.response_body)
 
-    async def _carried_out(self, arguments: BaseModel, slot: Slot, write: ExchangeWriter) -> ToolResult:
+    async def _record_run(self, arguments: BaseModel, slot: Slot, write: ExchangeWriter) -> ToolResult:
         """The tool's result or failure, as a replay will give it. Its own connections only matter if a replay executes
         it again: if its requests are recorded, or if it met something that no tool decides (such as a limit).
         """
         start = time.monotonic()
-        with binding(_asked_by_tool, list[str]()) as requests, binding(other_counter, Counter[str]()) as connections:
-            outcome: dict[str, Any] = {"status": _CARRIED_OUT}
+        with binding(_tool_requests, list[str]()) as requests, binding(other_counter, Counter[str]()) as connections:
+            outcome: dict[str, Any] = {"status": _EXECUTED}
             try:
                 result = await self._tool.run(arguments)
                 outcome = {"status": 200, "headers": _JSON, "body": result.model_dump_json().encode()}
@@ -345,12 +345,12 @@ class RecordedTool:
                 if cancelled := isinstance(error, asyncio.CancelledError) and being_cancelled():
                     outcome = {"error": given_up(start)}
                 elif isinstance(error, ToolError) or not isinstance(error, AiqError):
-                    outcome = {"error": self._failed(error)}
+                    outcome = {"error": self._encode_failure(error)}
                 if requests or cancelled or "error" not in outcome:
                     raise
             finally:
                 if requests:
-                    outcome = {"status": _CARRIED_OUT}
+                    outcome = {"status": _EXECUTED}
                     slot.recorder.note_connections(connections)
                 stored = write(**outcome)
         if requests:
@@ -359,16 +359,16 @@ class RecordedTool:
             raise decode_error(stored)
         return ToolResult.model_validate_json(stored.response_body)
 
-    def _failed(self, error: BaseException) -> str:
+    def _encode_failure(self, error: BaseException) -> str:
         """The failure as the session shows it."""
         if isinstance(error, ToolError):
             return encode_error(error)
         return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {message_of(error)}"
 
 
-def _noted(exchange: Exchange) -> Exchange:
+def _note_request(exchange: Exchange) -> Exchange:
     """Note the request for the tool that makes it, if any: that tool has to be executed again in a replay."""
-    if (requests := _asked_by_tool.get()) is not None:
+    if (requests := _tool_requests.get()) is not None:
         requests.append(exchange.url)
     return exchange
 

@@ -40,11 +40,11 @@ _KEYS = {
 }
 """The documented forms of keys: how they begin (never inside a word of ASCII characters) and continue."""
 _OF = "access|api|app|auth|client|id|private|refresh|secret|security|session|subscription|x-amz|x-amz-security|x-goog"
-_NAMES = f"(?:(?:{_OF})[_-]?)?(?:credential|key|passwd|password|secret|sig|signature|token)"
+_PARAMETERS = f"(?:(?:{_OF})[_-]?)?(?:credential|key|passwd|password|secret|sig|signature|token)"
 _PLACES = {
     "password in a header": r"uthorization\W{1,9}[Bb]asic +([A-Za-z0-9+/_-]{6,}=*)",
     "bearer token": rf"earer +{_DIGIT}([A-Za-z0-9._~+/=-]{{16,}})",
-    "secret in a query": rf"[?&#](?i:{_NAMES})=([A-Za-z0-9._~%+/=!*$:@-]{{{SHORTEST},}})",
+    "secret in a query": rf"[?&#](?i:{_PARAMETERS})=([A-Za-z0-9._~%+/=!*$:@-]{{{SHORTEST},}})",
     "password in a URL": r"://[\w.~%!$&'*+;=-]*:([\w.~%!$&'*+;=:-]+)@",
 }
 """Places that hold secrets of any form; the group is the secret."""
@@ -60,7 +60,7 @@ _ENCODED = re.compile(
     rf"|&(?:amp|lt|gt|quot|apos|#[0-9]{{1,7}}|#[xX]{_HEX}{{1,6}});)"
 )
 """A character as JSON, URLs and HTML may escape it."""
-_NESTED = 3  # how deep nested escapes are decoded (a URL in HTML in JSON); hostile text nests them without end
+_MOST_NESTED = 3  # how deep nested escapes are decoded (a URL in HTML in JSON); hostile text nests them without end
 
 
 class Redactor:
@@ -138,7 +138,7 @@ class Redactor:
         for value in self._values:
             if value in text:
                 spans += [(*match.span(), "value of a variable") for match in re.finditer(re.escape(value), text)]
-        return spans + self._scan_decoded(text, depth + 1) if depth < _NESTED else spans
+        return spans + self._scan_decoded(text, depth + 1) if depth < _MOST_NESTED else spans
 
     def _scan_decoded(self, text: str, depth: int) -> list[Span]:
         """The secrets that only decoding reveals; an encoded character is cut as a whole."""

@@ -24,14 +24,14 @@ from aiq.llm.http import Headers, Response
 Form = Literal["yaml", "json"]
 
 _SERIALIZERS: Final = {"yaml": yamlserializer, "json": jsonserializer}
-_PLAIN: Final = re.compile(r"[a-z0-9_-]+/[0-9]+|[a-z]+")
+_PLAIN_NAME: Final = re.compile(r"[a-z0-9_-]+/[0-9]+|[a-z]+")
 _SLUG_CHARS: Final = 60
 
 
 def file_name(cassette: str, form: Form) -> str:
     """A file name that any file system accepts, unique to the cassette even where case is ignored."""
     slug = re.sub(r"[^A-Za-z0-9_-]+", "-", cassette)
-    if not _PLAIN.fullmatch(cassette) or len(slug) > _SLUG_CHARS:
+    if not _PLAIN_NAME.fullmatch(cassette) or len(slug) > _SLUG_CHARS:
         slug = f"{slug[:_SLUG_CHARS]}.{hashlib.sha256(cassette.encode()).hexdigest()[:12]}"
     return f"{slug}.{form}"
 
@@ -41,18 +41,19 @@ def to_vcr(exchanges: Iterable[Exchange], form: Form) -> tuple[str, int, Counter
     held: list[Exchange] = []
     skipped: Counter[str] = Counter()
     for exchange in exchanges:
-        if reason := _unheld(exchange, form):
+        if reason := _skip_reason(exchange, form):
             skipped[reason] += 1
         else:
             held.append(exchange)
     requests = [
-        vcr.request.Request(each.method, each.url, each.request_body, dict(each.request_headers)) for each in held
+        vcr.request.Request(exchange.method, exchange.url, exchange.request_body, dict(exchange.request_headers))
+        for exchange in held
     ]
-    interactions = {"requests": requests, "responses": [_response(each) for each in held]}
+    interactions = {"requests": requests, "responses": [_response(exchange) for exchange in held]}
     return vcr.serialize.serialize(interactions, _SERIALIZERS[form]), len(held), skipped
 
 
-def _unheld(exchange: Exchange, form: Form) -> str | None:
+def _skip_reason(exchange: Exchange, form: Form) -> str | None:
     """Why vcrpy cannot hold the exchange; None if it can."""
     if exchange.method == TOOL:
         return "call of a tool"

@@ -30,7 +30,7 @@ def findings(store: Store, redactor: Redactor) -> Iterator[str]:
         for name, whole in store.names().items():
             if not whole:
                 yield f"{store.path}: {name}: its recording was cut off; complete it with cassette=auto"
-        yield from _in_exchanges(store, redactor)
+        yield from _exchange_findings(store, redactor)
         rows = () if damage else store.rows("SELECT id FROM items")
         if count := len({item for (item,) in rows} - (store.referenced_items() if rows else set())):
             remedy = f"`aiq cassettes forget {store.path.parent}` deletes what is not referred to"
@@ -59,7 +59,7 @@ def _digest(store: Store, item: int) -> bytes | None:
         return None
 
 
-def _in_exchanges(store: Store, redactor: Redactor) -> Iterator[str]:
+def _exchange_findings(store: Store, redactor: Redactor) -> Iterator[str]:
     """Exchanges that differ from what was recorded, and secrets by cassette and place."""
     changed: Counter[str] = Counter()
     secrets: Counter[tuple[str, str, str]] = Counter()
