@@ -43,13 +43,13 @@ def jackknife95(
     """
     if len(clusters) < 2:
         return None
-    others = ([*clusters[:place], *clusters[place + 1 :]] for place in range(len(clusters)))
-    found, *values = (measure([item for one in part for item in one]) for part in (clusters, *others))
-    without = [value for value in values if value is not None]
-    if found is None or len(without) < len(values):
+    subsets = ([*clusters[:place], *clusters[place + 1 :]] for place in range(len(clusters)))
+    estimate, *values = (measure([item for cluster in part for item in cluster]) for part in (clusters, *subsets))
+    replicates = [value for value in values if value is not None]
+    if estimate is None or len(replicates) < len(values):
         return None
-    mean = math.fsum(without) / len(without)
-    return mean_interval(found, [(len(without) - 1) * (mean - value) for value in without], low, high)
+    mean = math.fsum(replicates) / len(replicates)
+    return mean_interval(estimate, [(len(replicates) - 1) * (mean - value) for value in replicates], low, high)
 
 
 def alpha_nominal(units: Sequence[Sequence[Hashable]]) -> float | None:

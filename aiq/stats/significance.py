@@ -61,16 +61,16 @@ def _changed(changes: Sequence[float]) -> list[float]:
 def _sign_flip(changes: Sequence[float]) -> float:
     import numpy as np
 
-    sizes, found = np.abs(changes), abs(math.fsum(changes)) * (1 - 1e-9)
+    sizes, observed = np.abs(changes), abs(math.fsum(changes)) * (1 - 1e-9)
     if len(changes) <= _EXACT:
         sums = np.zeros(1)
         for size in sizes:
             sums = np.concatenate((sums + size, sums - size))
-        return float(np.mean(np.abs(sums) >= found))
-    draw = np.random.default_rng(len(changes))
-    rises = np.unpackbits(np.frombuffer(draw.bytes(_DRAWS * -(-len(changes) // 8)), dtype=np.uint8))
-    risen = rises.reshape(_DRAWS, -1)[:, : len(changes)].astype(float) @ sizes
-    return float((1 + np.count_nonzero(np.abs(2 * risen - sizes.sum()) >= found)) / (1 + _DRAWS))
+        return float(np.mean(np.abs(sums) >= observed))
+    rng = np.random.default_rng(len(changes))
+    rises = np.unpackbits(np.frombuffer(rng.bytes(_DRAWS * -(-len(changes) // 8)), dtype=np.uint8))
+    rise_sums = rises.reshape(_DRAWS, -1)[:, : len(changes)].astype(float) @ sizes
+    return float((1 + np.count_nonzero(np.abs(2 * rise_sums - sizes.sum()) >= observed)) / (1 + _DRAWS))
 
 
 def holm_corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
@@ -80,11 +80,11 @@ def holm_corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
     be below LEVEL, do not count in the family (Tarone 1990, "A modified Bonferroni method for discrete data").
     """
     family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
-    found: list[float | None] = [None] * len(values)
+    corrected: list[float | None] = [None] * len(values)
     largest = 0.0
     for rank, (p, place) in enumerate(family):
-        found[place] = largest = max(largest, min(1.0, (len(family) - rank) * p))
-    return dict(zip(values, found, strict=True))
+        corrected[place] = largest = max(largest, min(1.0, (len(family) - rank) * p))
+    return dict(zip(values, corrected, strict=True))
 
 
 def fall_p(p: float | None, change: float) -> float | None:
