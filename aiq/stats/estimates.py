@@ -149,11 +149,11 @@ def _paired(
     changes = [mean + deviation for deviation in deviations]
     interval = difference_interval(mean, deviations, changes, span, method, level)
     spread = stdev(changes) if len(changes) > 1 else None
-    p = paired_p(_swaps(before, after)) if level == LEVEL else None
+    p = paired_p(_excess_changes(before, after)) if level == LEVEL else None
     return Difference(mean=mean, ci95=interval, n=len(common), p=p, spread=spread, step=step(changes))
 
 
-def _swaps(before: Columns, after: Columns) -> list[float]:
+def _excess_changes(before: Columns, after: Columns) -> list[float]:
     """Each sample's change, less the part due to its denominators: for means (denominators 1), simply the change."""
     (x, y), (over, under) = before, after
     joint_ratio = (math.fsum(x) + math.fsum(over)) / (math.fsum(y) + math.fsum(under))

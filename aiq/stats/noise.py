@@ -62,9 +62,9 @@ def noise_of(judgements: Sequence[Judgement]) -> Noise | None:
     """The spread of one report's judgements; None if there is only one."""
     if len(judgements) < 2:
         return None
-    vote_variances = [variance(cell) for cell in _by(judgements, "member", "order").values() if len(cell) > 1]
-    orders = {order: fmean(values) for (order,), values in _by(judgements, "order").items()}
-    members = [fmean(values) for values in _by(judgements, "member").values()]
+    vote_variances = [variance(cell) for cell in _group_by(judgements, "member", "order").values() if len(cell) > 1]
+    orders = {order: fmean(values) for (order,), values in _group_by(judgements, "order").items()}
+    members = [fmean(values) for values in _group_by(judgements, "member").values()]
     return Noise(
         judgements=len(judgements),
         sd=stdev(judgement.value for judgement in judgements),
@@ -90,7 +90,7 @@ def pooled(noises: Sequence[Noise]) -> RunNoise | None:
     )
 
 
-def _by(judgements: Sequence[Judgement], *fields: str) -> dict[tuple[str, ...], list[float]]:
+def _group_by(judgements: Sequence[Judgement], *fields: str) -> dict[tuple[str, ...], list[float]]:
     """The values, grouped by these fields."""
     groups: defaultdict[tuple[str, ...], list[float]] = defaultdict(list)
     for judgement in judgements:

@@ -72,9 +72,9 @@ def one_standard_error(
         resamples=resamples,
     )
     merit_draws, spend_draws = np.split(draws[~np.isnan(draws).any(axis=1)], 2, axis=1)
-    picks = Counter(_taken(merit_draws, spend_draws, errors).tolist())
+    picks = Counter(_choose(merit_draws, spend_draws, errors).tolist())
     mean_spends = spends.mean(axis=0)
-    place = int(_taken(merits[None], mean_spends[None], errors)[0])
+    place = int(_choose(merits[None], mean_spends[None], errors)[0])
     best = int(merits.argmax())
     return Choice(
         place=place,
@@ -86,7 +86,7 @@ def one_standard_error(
     )
 
 
-def _taken(
+def _choose(
     merits: "NDArray[np.float64]", spends: "NDArray[np.float64]", errors: "NDArray[np.float64]"
 ) -> "NDArray[np.intp]":
     """For each row of merits and spends, the place that the rule chooses; `errors[best, place]`: of the difference."""

@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 LEVEL: Final = 0.05
-_EXACT: Final = 16  # changes whose 2^16 signs are all tried
-_DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's test gives the same result
+_MOST_EXACT: Final = 16  # changes whose 2^16 signs are all tried
+_MOST_DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's test gives the same result
 _DRAWS: Final = 10_000
 
 
@@ -30,7 +30,7 @@ def paired_p(changes: Sequence[float]) -> float | None:
     have one size, as for shares with one epoch, it is McNemar's exact test. Clusters that did not change (rounding
     errors do not count) say nothing about the direction: at least six changes (TESTED) are needed.
     """
-    changed = _changed(changes)
+    changed = _nonzero(changes)
     if len(changed) < MIN_CHANGES:
         return None
     if step(changed) is not None:
@@ -38,7 +38,7 @@ def paired_p(changes: Sequence[float]) -> float | None:
 
         rises = sum(change > 0 for change in changed)
         return min(1.0, 2 * float(bdtr(min(rises, len(changed) - rises), len(changed), 0.5)))
-    if len(changed) > _DRAWN:
+    if len(changed) > _MOST_DRAWN:
         from scipy.special import stdtr
 
         n = len(changes)
@@ -48,11 +48,11 @@ def paired_p(changes: Sequence[float]) -> float | None:
 
 def step(changes: Sequence[float]) -> float | None:
     """The common size of all nonzero changes; None if their sizes differ, or if there are none."""
-    sizes = [abs(change) for change in _changed(changes)]
+    sizes = [abs(change) for change in _nonzero(changes)]
     return max(sizes) if sizes and max(sizes) - min(sizes) <= 1e-9 * max(sizes) else None
 
 
-def _changed(changes: Sequence[float]) -> list[float]:
+def _nonzero(changes: Sequence[float]) -> list[float]:
     """The changes without those that are 0 except for rounding."""
     largest = max(map(abs, changes), default=0.0)
     return [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
@@ -62,7 +62,7 @@ def _sign_flip(changes: Sequence[float]) -> float:
     import numpy as np
 
     sizes, observed = np.abs(changes), abs(math.fsum(changes)) * (1 - 1e-9)
-    if len(changes) <= _EXACT:
+    if len(changes) <= _MOST_EXACT:
         sums = np.zeros(1)
         for size in sizes:
             sums = np.concatenate((sums + size, sums - size))
