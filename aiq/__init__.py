@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-_PLACES = {"load_runs": "aiq.runs.frames", "settings": "aiq.experiment.compose"}
+_MODULES = {"load_runs": "aiq.runs.frames", "settings": "aiq.experiment.compose"}
 
 
 def __getattr__(name: str) -> Any:
     """`aiq.load_runs`, `aiq.run` and `aiq.settings`, imported on first use."""
     if name == "run":
         return importlib.import_module("aiq.run")  # a module that can be called
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'aiq' has no attribute '{name}'")
-    return getattr(importlib.import_module(_PLACES[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)

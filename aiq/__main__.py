@@ -31,28 +31,28 @@ class Parser(ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        dashed = re.match(r"unrecognized arguments: --?([\w.]+)", message)
-        if dashed and (near := difflib.get_close_matches(f"--{dashed[1]}", self._option_string_actions, 1, 0.7)):
-            message += f"; did you mean {near[0]}?"
-        elif dashed and "SETTING=VALUE" in self.format_usage():
-            message += f"; a setting has no dashes: {dashed[1]}=VALUE"
+        option = re.match(r"unrecognized arguments: --?([\w.]+)", message)
+        if option and (suggestions := difflib.get_close_matches(f"--{option[1]}", self._option_string_actions, 1, 0.7)):
+            message += f"; did you mean {suggestions[0]}?"
+        elif option and "SETTING=VALUE" in self.format_usage():
+            message += f"; a setting has no dashes: {option[1]}=VALUE"
         print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given or given[0] in ("-h", "--help"):
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    if not argv or argv[0] in ("-h", "--help"):
         print(_help())
         return 0
-    if given[0] == "--version":
+    if argv[0] == "--version":
         print(f"{_DISTRIBUTION} {__version__}")
         return 0
     try:
         with collected_after(STARTUP_THRESHOLD):
             check_package()
-            code = _run(*given)
+            code = _run(*argv)
             sys.stdout.flush()
             return code
     except UserError as error:
@@ -89,19 +89,19 @@ def _run(name: str, *arguments: str) -> int:
 
 def _load(name: str) -> ModuleType:
     """The module of a command. Raises UserError, with the closest names, for an unknown command."""
-    known = _names()
-    if name not in known:
+    names = _names()
+    if name not in names:
         from aiq.experiment.choices import options
         from aiq.experiment.compose import is_setting
 
-        near = difflib.get_close_matches(name, known, n=1)
+        suggestions = difflib.get_close_matches(name, names, n=1)
         if "=" in name:
-            near = [f"aiq run {name}"]
+            suggestions = [f"aiq run {name}"]
         elif name in options("experiment"):
-            near = [f"aiq run experiment={name}"]
+            suggestions = [f"aiq run experiment={name}"]
         elif is_setting(name):
-            near = [f"aiq run {name}=VALUE"]
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+            suggestions = [f"aiq run {name}=VALUE"]
+        hint = f"did you mean {suggestions[0]}?" if suggestions else f"there are: {', '.join(names)}"
         raise UserError(f"{name}: there is no such command; {hint}")
     return importlib.import_module(f"aiq.commands.{name}")
 
@@ -115,9 +115,9 @@ def _help() -> str:
     names = _names()
     lines = ["usage: aiq COMMAND [ARGUMENTS]", ""]
     for name in names:
-        with (_COMMANDS / f"{name}.py").open(encoding="utf-8") as text:
-            told = text.readline().strip().strip('"').strip()
-        lines.append(f"  {name:<{max(map(len, names))}}  {told}")
+        with (_COMMANDS / f"{name}.py").open(encoding="utf-8") as file:
+            summary = file.readline().strip().strip('"').strip()
+        lines.append(f"  {name:<{max(map(len, names))}}  {summary}")
     return "\n".join([*lines, "", "aiq COMMAND --help explains a command; aiq --version prints the version."])
 
 
@@ -128,9 +128,9 @@ def check_package() -> None:
     """
     import importlib.metadata
 
-    for other in importlib.metadata.distributions(path=[str(Path(__file__).resolve().parent.parent)]):
-        name = other.metadata["Name"] or ""
-        if name.lower() != _DISTRIBUTION and "aiq" in (other.read_text("top_level.txt") or "").split():
+    for distribution in importlib.metadata.distributions(path=[str(Path(__file__).resolve().parent.parent)]):
+        name = distribution.metadata["Name"] or ""
+        if name.lower() != _DISTRIBUTION and "aiq" in (distribution.read_text("top_level.txt") or "").split():
             raise UserError(
                 f"the distribution {name} also installs a package named aiq, in the same folder as {_DISTRIBUTION}'s; "
                 f"uninstall it (pip uninstall {name}) and install {_DISTRIBUTION} again"

@@ -19,7 +19,7 @@ _MARKER: Final = (
 )
 _CASSETTE: Final = pytest.StashKey["AiqCassette"]()
 _PASSED: Final = pytest.StashKey[bool]()
-_ENDS: Final = (Exception, pytest.fail.Exception, pytest.skip.Exception)
+_OUTCOMES: Final = (Exception, pytest.fail.Exception, pytest.skip.Exception)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,8 +44,8 @@ def aiq_cassette(request: pytest.FixtureRequest) -> "Iterator[AiqCassette]":
 
     item, path = request.node, request.path
     options = _options(item)
-    within = "::".join(node.name for node in item.listchain() if isinstance(node, pytest.Class | pytest.Item))
-    folder = path.parent / options["dir"] / path.stem / safe_name(within)
+    test_name = "::".join(node.name for node in item.listchain() if isinstance(node, pytest.Class | pytest.Item))
+    folder = path.parent / options["dir"] / path.stem / safe_name(test_name)
     try:
         cassette = AiqCassette(folder, item.nodeid, options["mode"], options["ignored"])
     except UserError as error:
@@ -68,33 +68,33 @@ def _options(item: pytest.Item) -> dict[str, Any]:
         if marker.args or not options.keys() <= known.keys():
             pytest.fail(f"{item.nodeid}: the marker aiq_cassette takes only {', '.join(known)}, by name", pytrace=False)
     options = {**known, **options, "mode": item.config.getoption("--aiq-cassette") or options.get("mode", "replay")}
-    listed = isinstance(options["ignored"], list | tuple) and all(isinstance(name, str) for name in options["ignored"])
-    if options["mode"] not in _MODES or not listed or not isinstance(options["dir"], str | PathLike):
+    valid = isinstance(options["ignored"], list | tuple) and all(isinstance(name, str) for name in options["ignored"])
+    if options["mode"] not in _MODES or not valid or not isinstance(options["dir"], str | PathLike):
         modes = ", ".join(_MODES)
-        text = f"{item.nodeid}: aiq_cassette: dir must be a path, mode one of {modes}, ignored a list of names"
-        pytest.fail(text, pytrace=False)
+        message = f"{item.nodeid}: aiq_cassette: dir must be a path, mode one of {modes}, ignored a list of names"
+        pytest.fail(message, pytrace=False)
     return options
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Other fixtures may make requests, too."""
-    return (yield from _watched(item))
+    return (yield from _run_checked(item))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """A test passes only if each of its requests was recorded."""
-    result = yield from _watched(item)
+    result = yield from _run_checked(item)
     item.stash[_PASSED] = True
     return result
 
 
-def _watched(item: pytest.Item) -> Generator[None, Any, Any]:
+def _run_checked(item: pytest.Item) -> Generator[None, Any, Any]:
     """Fail with the requests that were not recorded, even if the test or its fixtures caught the error."""
     try:
         result = yield
-    except _ENDS as error:
+    except _OUTCOMES as error:
         _fail_for_missed(item, error)
         raise
     _fail_for_missed(item)

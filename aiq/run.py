@@ -40,23 +40,23 @@ def run_experiment(overrides: Sequence[str]) -> FinishedRun:
     if isinstance(overrides, str) or not all(isinstance(text, str) for text in overrides):
         raise UserError('aiq.run takes a list of strings: aiq.run(["experiment=shallow_freshqa", "limit=3"])')
     plugins.add_cwd_to_path()
-    resumed, others = split_resume(overrides)
-    refuse_sweep(others)
-    plan, folder, earlier = _resumed_run(resumed[0], others) if resumed else new_plan(others)
+    names, remaining = split_resume(overrides)
+    refuse_sweep(remaining)
+    plan, folder, earlier = _resumed_run(names[0], remaining) if names else new_plan(remaining)
     outcome = run_with_progress(plan, folder, earlier)
     if outcome.ended == "finished":
         return FinishedRun(folder.path, outcome.summary, outcome.exit_code)
     if outcome.error is None:
         raise KeyboardInterrupt(resume_hint("interrupted", folder.path))
-    raise UserError(_stopped(outcome, folder))
+    raise UserError(_stop_message(outcome, folder))
 
 
 def split_resume(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
     """The folder to resume, if any, and the other settings. Raises UserError for more than one folder."""
-    resumed = [text.removeprefix(_RESUME) for text in overrides if text.startswith(_RESUME)]
-    if len(resumed) > 1:
+    names = [text.removeprefix(_RESUME) for text in overrides if text.startswith(_RESUME)]
+    if len(names) > 1:
         raise UserError(RESUMED_ALONE)
-    return resumed, [text for text in overrides if not text.startswith(_RESUME)]
+    return names, [text for text in overrides if not text.startswith(_RESUME)]
 
 
 def new_plan(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest | None]:
@@ -76,8 +76,8 @@ def new_plan(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest |
     if settings.shard:
         from aiq.experiment.shards import join_run
 
-        plan, first = join_run(plan, folder)
-        return plan, folder, first
+        plan, manifest = join_run(plan, folder)
+        return plan, folder, manifest
     if folder.manifest_path.exists():
         raise UserError(
             f"{folder.path} already exists: resume it with aiq run resume={folder.path}, or choose another run_id"
@@ -86,10 +86,10 @@ def new_plan(overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest |
 
 
 def _resumed_run(name: str, overrides: Sequence[str]) -> tuple["RunPlan", RunFolder, Manifest]:
-    place, settings = find_unfinished(name, overrides, sweeps=False)
-    if (place / SWEEP_FILE).is_file():
-        raise UserError(f"{place} is a sweep; resume it with: aiq run -m resume={place}")
-    return reopened(RunFolder(place), settings)
+    path, remaining = find_unfinished(name, overrides, sweeps=False)
+    if (path / SWEEP_FILE).is_file():
+        raise UserError(f"{path} is a sweep; resume it with: aiq run -m resume={path}")
+    return reopened(RunFolder(path), remaining)
 
 
 def find_unfinished(name: str, overrides: Sequence[str], *, sweeps: bool) -> tuple[Path, list[str]]:
@@ -98,12 +98,12 @@ def find_unfinished(name: str, overrides: Sequence[str], *, sweeps: bool) -> tup
     `experiment` and `output_dir` say where to look for `latest`. `sweeps`: only a sweep counts. Raises UserError if
     there is none.
     """
-    where = dict(text.split("=", 1) for text in overrides if text.startswith(("experiment=", "output_dir=")))
-    results = where.get("output_dir") or "results"
+    location = dict(text.split("=", 1) for text in overrides if text.startswith(("experiment=", "output_dir=")))
+    results = location.get("output_dir") or "results"
     if name != LATEST:
         sweeps = sweeps or any((path / SWEEP_FILE).is_file() for path in paths_of(name, results))
         return (find_sweep if sweeps else find_run)(name, results).path, list(overrides)
-    folder = latest_unfinished(results, where.get("experiment"), sweeps=sweeps)
+    folder = latest_unfinished(results, location.get("experiment"), sweeps=sweeps)
     say(f"aiq: resuming {folder}")
     return folder, [text for text in overrides if not text.startswith(("experiment=", "output_dir="))]
 
@@ -113,9 +113,9 @@ def reopened(folder: RunFolder, overrides: Sequence[str]) -> tuple["RunPlan", Ru
     from aiq.experiment import resume
     from aiq.experiment.plan import make_plan
 
-    manifest, changes = resume.migrate(folder.read_manifest())
+    manifest, notes = resume.migrate(folder.read_manifest())
     manifest = resume.reopened(manifest, overrides)
-    for note in changes:
+    for note in notes:
         say(f"aiq: {note}")
     plan = make_plan(compose.settings_from(manifest.config), manifest.overrides, manifest.sweep, manifest.options)
     for note in resume.check_same(plan, manifest, folder):
@@ -143,7 +143,7 @@ def print_outcome(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None =
     if status != "failed":
         print_summary(outcome.summary, folder)
     if status != "finished":
-        say(f"aiq: {_stopped(outcome, folder, sweep)}")
+        say(f"aiq: {_stop_message(outcome, folder, sweep)}")
     elif outcome.exit_code == 3:
         for excess in outcome.excess_failures:
             say(f"aiq: {excess}, more than runner.max_error_rate allows (exit code 3)")
@@ -156,21 +156,21 @@ def _say_retries(outcome: "RunOutcome", folder: RunFolder) -> None:
         say(f"aiq: to retry failed judgements: aiq run resume={folder.path}")
     if "failed" in outcome.summary.statuses:
         rescored = folder.read_manifest().rescored
-        where, then = (rescored.run, ", then rescore it again") if rescored else (folder.path, "")
-        say(f"aiq: to retry failed attempts: aiq run resume={where} runner.retry_failed=true{then}")
+        run, suffix = (rescored.run, ", then rescore it again") if rescored else (folder.path, "")
+        say(f"aiq: to retry failed attempts: aiq run resume={run} runner.retry_failed=true{suffix}")
 
 
-def _stopped(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> str:
+def _stop_message(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None = None) -> str:
     """Why the run did not finish, and how to resume it if anything is worth keeping."""
     from aiq.experiment.resume import ALLOWED
 
-    why = str(outcome.error or "interrupted")
+    reason = str(outcome.error or "interrupted")
     if outcome.summary.status == "interrupted":
-        more = f" {outcome.error.limit}=MORE" if isinstance(outcome.error, LimitReached) else ""
-        return (resume_hint(why, sweep, "-m ") if sweep else resume_hint(why, folder.path)) + more
+        limit_hint = f" {outcome.error.limit}=MORE" if isinstance(outcome.error, LimitReached) else ""
+        return (resume_hint(reason, sweep, "-m ") if sweep else resume_hint(reason, folder.path)) + limit_hint
     if not {"completed", "limit"} & outcome.summary.statuses.keys():
-        return f"{why}; no attempt has finished: start a new run"
-    return f"{resume_hint(why, folder.path)} (settings other than {', '.join(ALLOWED)} need a new run)"
+        return f"{reason}; no attempt has finished: start a new run"
+    return f"{resume_hint(reason, folder.path)} (settings other than {', '.join(ALLOWED)} need a new run)"
 
 
 def resume_hint(why: str, path: Path, options: str = "") -> str:
@@ -184,22 +184,20 @@ def run_with_progress(
     from aiq.site.pages import write_run
 
     try:
-        outcome = _executed(plan, folder, earlier, only)
-        whole = plan.settings.shard is None or outcome.summary.status == "finished"
-        if whole and (outcome.changed or not folder.page_path.exists()):
+        outcome = _execute(plan, folder, earlier, only)
+        complete = plan.settings.shard is None or outcome.summary.status == "finished"
+        if complete and (outcome.changed or not folder.page_path.exists()):
             write_run(folder, plan.dataset.samples)
     except KeyboardInterrupt:
-        begun = folder.manifest_path.exists()
-        raise KeyboardInterrupt(resume_hint("interrupted", folder.path) if begun else "interrupted") from None
+        resumable = folder.manifest_path.exists()
+        raise KeyboardInterrupt(resume_hint("interrupted", folder.path) if resumable else "interrupted") from None
     except RunAborted as error:  # the disk is full or the folder is gone: not even the summary could be written
-        begun = earlier is None and folder.manifest_path.exists()
-        raise RunAborted(resume_hint(str(error), folder.path) if begun else str(error)) from None
+        resumable = earlier is None and folder.manifest_path.exists()
+        raise RunAborted(resume_hint(str(error), folder.path) if resumable else str(error)) from None
     return outcome
 
 
-def _executed(
-    plan: "RunPlan", folder: RunFolder, earlier: Manifest | None, only: Container[str] | None
-) -> "RunOutcome":
+def _execute(plan: "RunPlan", folder: RunFolder, earlier: Manifest | None, only: Container[str] | None) -> "RunOutcome":
     """Run, with progress. The state held for each attempt is freed before the page is written."""
     from aiq.experiment.runner import execute
     from aiq.experiment.shards import run_shards

@@ -33,7 +33,7 @@ def start(overrides: Sequence[str]) -> int:
     refuse_unused(grid, overrides)
     settings = compose.settings_from(compose.compose(grid.points[0].overrides))
     folder = SweepFolder(Path(settings.output_dir) / settings.name / new_run_id())
-    begun = Sweep(
+    sweep = Sweep(
         sweep_id=folder.path.name,
         experiment=settings.name,
         status="running",
@@ -45,16 +45,16 @@ def start(overrides: Sequence[str]) -> int:
         axes=grid.axes,
         points=grid.points,
     )
-    if begun.strategy == "rescore":
+    if sweep.strategy == "rescore":
         if not (grid.settings.runs or grid.settings.record):
             raise UserError("sweep.strategy=rescore needs recorded runs to decide again on: set sweep.runs=[RUN, ...]")
-        named = [str(find_run(name, settings.output_dir).path) for name in grid.settings.runs]
-        runs = named or [str(folder.path / f"recorded-{number}") for number in range(len(grid.settings.record))]
-        return _rescored(folder, begun.model_copy(update={"runs": tuple(runs)}))
-    plans = {point.number: plan_of(point.overrides, _place(begun, point)) for point in grid.points}
-    begun = begun.model_copy(update={"samples": len(plans[0].dataset.samples)})
-    begun = begun.model_copy(update={"resolves": expected_resolution(begun, plans[0].spec.judges)})
-    return _carried_out(folder, begun, strategy_of(grid, folder, plans[0]), partial(_made, folder, plans, ()))
+        paths = [str(find_run(name, settings.output_dir).path) for name in grid.settings.runs]
+        runs = paths or [str(folder.path / f"recorded-{number}") for number in range(len(grid.settings.record))]
+        return _rescore(folder, sweep.model_copy(update={"runs": tuple(runs)}))
+    plans = {point.number: plan_of(point.overrides, _place(sweep, point)) for point in grid.points}
+    sweep = sweep.model_copy(update={"samples": len(plans[0].dataset.samples)})
+    sweep = sweep.model_copy(update={"resolves": expected_resolution(sweep, plans[0].spec.judges)})
+    return _run_points(folder, sweep, strategy_of(grid, folder, plans[0]), partial(_run_point, folder, plans, ()))
 
 
 def resume(folder: SweepFolder, overrides: Sequence[str]) -> int:
@@ -63,166 +63,166 @@ def resume(folder: SweepFolder, overrides: Sequence[str]) -> int:
     from aiq.experiment.strategies import strategy_of
 
     compose.allowed_overrides(overrides, ALLOWED, "resume takes its config from the sweep")
-    found = folder.read()
-    if found.strategy == "rescore":
-        return _rescored(folder, found, overrides)
-    again = "runner.retry_failed=true" in overrides
+    previous = folder.read()
+    if previous.strategy == "rescore":
+        return _rescore(folder, previous, overrides)
+    retry_failed = "runner.retry_failed=true" in overrides
     points = [
-        point.model_copy(update={"status": "pending"}) if point.unjudged or (again and point.failed) else point
-        for point in found.points
+        point.model_copy(update={"status": "pending"}) if point.unjudged or (retry_failed and point.failed) else point
+        for point in previous.points
     ]
-    begun = found.model_copy(update={"points": tuple(points), "status": "running"})
-    strategy = strategy_of(split(found.overrides), folder, plan_of(points[0].overrides, _place(found, points[0])))
-    return _carried_out(folder, begun, strategy, partial(_made, folder, {}, overrides))
+    sweep = previous.model_copy(update={"points": tuple(points), "status": "running"})
+    strategy = strategy_of(split(previous.overrides), folder, plan_of(points[0].overrides, _place(previous, points[0])))
+    return _run_points(folder, sweep, strategy, partial(_run_point, folder, {}, overrides))
 
 
-def _place(found: Sweep, point: Point) -> SweepPlace:
-    return SweepPlace(id=found.sweep_id, job=point.number, axes=point.axes)
+def _place(sweep: Sweep, point: Point) -> SweepPlace:
+    return SweepPlace(id=sweep.sweep_id, job=point.number, axes=point.axes)
 
 
 @contextmanager
-def _held(folder: SweepFolder, found: Sweep) -> Iterator[None]:
+def _lock_sweep(folder: SweepFolder, sweep: Sweep) -> Iterator[None]:
     """Lock the sweep and write it down; an interruption, even between its runs, says how to resume it."""
     folder.create()
     with folder.lock(), terminated_as_interrupted():
-        folder.write(found)
+        folder.write(sweep)
         try:
             yield
         except KeyboardInterrupt:
-            if (left := folder.read()).status == "running":
-                folder.write(left.model_copy(update={"status": "interrupted"}))
+            if (current := folder.read()).status == "running":
+                folder.write(current.model_copy(update={"status": "interrupted"}))
             raise KeyboardInterrupt(resume_hint("interrupted", folder.path, "-m ")) from None
 
 
-def _carried_out(
-    folder: SweepFolder, found: Sweep, strategy: "Strategy", made: "Callable[[Sweep, Step], Point]"
+def _run_points(
+    folder: SweepFolder, sweep: Sweep, strategy: "Strategy", run_point: "Callable[[Sweep, Step], Point]"
 ) -> int:
     """Run the points that are left, write `sweep.json` after each, and print the results of all."""
     from aiq.analysis.sweeps import evaluate, with_results
     from aiq.site.sweep_page import write_sweep_page
     from aiq.site.sweep_tables import print_begin, print_resolves, print_sweep
 
-    with _held(folder, found):
-        print_begin(found)
+    with _lock_sweep(folder, sweep):
+        print_begin(sweep)
         try:
             while True:
-                found, step = strategy.next(found)
-                folder.write(found)
+                sweep, step = strategy.next(sweep)
+                folder.write(sweep)
                 if step is None:
                     break
-                first = not any(point.status == "finished" for point in found.points)
-                end = made(found, step)
-                found = found.with_point(with_results(end, folder.point(end.number)))
-                if first and end.status == "finished":  # measured numbers are better than the bounds known before
-                    found = evaluate(found, folder)
-                    print_resolves(found)
-                if end.status == "interrupted":
+                is_first = not any(point.status == "finished" for point in sweep.points)
+                result = run_point(sweep, step)
+                sweep = sweep.with_point(with_results(result, folder.point(result.number)))
+                if is_first and result.status == "finished":  # measured numbers are better than the bounds known before
+                    sweep = evaluate(sweep, folder)
+                    print_resolves(sweep)
+                if result.status == "interrupted":
                     break
         finally:
-            found = found.model_copy(update={"status": "interrupted" if found.unfinished else "finished"})
-            folder.write(found)
-        found = evaluate(found, folder)
-        folder.write(found)
-        write_sweep_page(folder, found)
-        print_sweep(found, folder)
-    return found.exit_code
+            sweep = sweep.model_copy(update={"status": "interrupted" if sweep.unfinished else "finished"})
+            folder.write(sweep)
+        sweep = evaluate(sweep, folder)
+        folder.write(sweep)
+        write_sweep_page(folder, sweep)
+        print_sweep(sweep, folder)
+    return sweep.exit_code
 
 
-def _made(folder: SweepFolder, plans: Plans, overrides: Sequence[str], found: Sweep, step: "Step") -> Point:
+def _run_point(folder: SweepFolder, plans: Plans, overrides: Sequence[str], sweep: Sweep, step: "Step") -> Point:
     """Run a point, or some of its samples, and return how it ended. A point that cannot start does not stop a sweep."""
-    point, only = step
-    part = "" if only is None else f", on {len(only)} of {found.samples} samples"
-    say(f"point {point.number} of 0 to {len(found.points) - 1}: {found.label(point)}{part}")
+    point, sample_ids = step
+    scope = "" if sample_ids is None else f", on {len(sample_ids)} of {sweep.samples} samples"
+    say(f"point {point.number} of 0 to {len(sweep.points) - 1}: {sweep.label(point)}{scope}")
     try:
-        opened = _opened(folder.point(point.number), plans, overrides, found, point)
-        outcome = run_with_progress(*opened, only)
+        run = _open_run(folder.point(point.number), plans, overrides, sweep, point)
+        outcome = run_with_progress(*run, sample_ids)
     except UserError as error:
         say(f"aiq: {error}")
         return point.model_copy(update={"status": "failed", "exit_code": 2})
     status = outcome.summary.status
-    if only is not None and outcome.error is None:
+    if sample_ids is not None and outcome.error is None:
         state = read_state(folder.point(point.number))
-        if all(state.attempted(key) for key in opened[0].spec.keys if key.sample_id in only):
+        if all(state.attempted(key) for key in run[0].spec.keys if key.sample_id in sample_ids):
             return point.model_copy(update={"status": "pending"})
     print_outcome(outcome, folder.point(point.number), folder.path)
-    ended = "interrupted" if status == "running" else status
-    return point.model_copy(update={"status": ended, "exit_code": outcome.exit_code})
+    point_status = "interrupted" if status == "running" else status
+    return point.model_copy(update={"status": point_status, "exit_code": outcome.exit_code})
 
 
-def _opened(
-    run: RunFolder, plans: Plans, overrides: Sequence[str], found: Sweep, point: Point
+def _open_run(
+    run: RunFolder, plans: Plans, overrides: Sequence[str], sweep: Sweep, point: Point
 ) -> "tuple[RunPlan, RunFolder, Manifest | None]":
     if not run.manifest_path.is_file():
         names = [override.get_key_element() for override in compose.parse(overrides)]
         kept = [text for text in point.overrides if text.partition("=")[0].lstrip("+~") not in names]
-        return plans.get(point.number) or plan_of([*kept, *overrides], _place(found, point)), run, None
+        return plans.get(point.number) or plan_of([*kept, *overrides], _place(sweep, point)), run, None
     if point.number in plans:  # the next rung of the same sweep
         return plans[point.number], run, run.read_manifest()
     return reopened(run, overrides)
 
 
-def _rescored(folder: SweepFolder, found: Sweep, overrides: Sequence[str] = ()) -> int:
+def _rescore(folder: SweepFolder, sweep: Sweep, overrides: Sequence[str] = ()) -> int:
     """Record the runs that are missing, then work out all points without any model call."""
     from aiq.experiment.redecide import Redecision
     from aiq.experiment.strategies import Strategy, check_metric
     from aiq.site.pages import write_run
 
-    grid = split(found.overrides)
-    axes = {axis.name for axis in found.axes}
-    typed = grid.points[0].overrides
-    varied = [text for text in typed if text.partition("=")[0].lstrip("+") in axes]
-    fixed = [text for text in typed if text not in varied]
-    if not grid.settings.runs and (code := _recorded(folder, found, fixed, grid, overrides)) is not None:
+    grid = split(sweep.overrides)
+    axes = {axis.name for axis in sweep.axes}
+    point_overrides = grid.points[0].overrides
+    varied = [text for text in point_overrides if text.partition("=")[0].lstrip("+") in axes]
+    fixed = [text for text in point_overrides if text not in varied]
+    if not grid.settings.runs and (code := _record_missing(folder, sweep, fixed, grid, overrides)) is not None:
         return code
-    folders = [RunFolder(Path(path)) for path in found.runs]
-    with closing(Redecision(folders, compose.settings_from(compose.compose(typed)))) as redecision:
-        redecision.check(typed if grid.settings.runs else varied)
-        check_metric(grid.settings, redecision.plan(typed, _place(found, grid.points[0])))
-        redecision.check_points(grid.points, partial(_place, found))
-        known: dict[object, int] = {}
+    folders = [RunFolder(Path(path)) for path in sweep.runs]
+    with closing(Redecision(folders, compose.settings_from(compose.compose(point_overrides)))) as redecision:
+        redecision.check(point_overrides if grid.settings.runs else varied)
+        check_metric(grid.settings, redecision.plan(point_overrides, _place(sweep, grid.points[0])))
+        redecision.check_points(grid.points, partial(_place, sweep))
+        first_points: dict[object, int] = {}
 
-        def made(_: Sweep, step: "Step") -> Point:
+        def redecide_point(_: Sweep, step: "Step") -> Point:
             point, run = step.point, folder.point(step.point.number)
-            plan = redecision.plan(point.overrides, _place(found, point))
+            plan = redecision.plan(point.overrides, _place(sweep, point))
             try:
-                done = redecision.write(plan, run)
+                decided = redecision.write(plan, run)
             except UserError as error:
                 return point.model_copy(update={"status": "failed", "exit_code": 2, "note": str(error)})
             write_run(run, plan.dataset.samples)
-            first = known.setdefault(done.decisions, point.number)
-            ended = {"status": "finished", "exit_code": 0, "note": str(done) or None}
+            first = first_points.setdefault(decided.decisions, point.number)
+            update = {"status": "finished", "exit_code": 0, "note": str(decided) or None}
             if first != point.number:
-                ended |= {"status": "stopped", "same_as": first, "note": f"same decisions as point {first}"}
-            return point.model_copy(update=ended)
+                update |= {"status": "stopped", "same_as": first, "note": f"same decisions as point {first}"}
+            return point.model_copy(update=update)
 
         samples = folders[0].read_summary().n_samples
         # all points anew: each is compared with all before it
-        anew = {"samples": samples, "status": "running", "points": grid.points}
-        return _carried_out(folder, found.model_copy(update=anew), Strategy(folder), made)
+        changes = {"samples": samples, "status": "running", "points": grid.points}
+        return _run_points(folder, sweep.model_copy(update=changes), Strategy(folder), redecide_point)
 
 
-def _recorded(
-    folder: SweepFolder, found: Sweep, fixed: Sequence[str], grid: Grid, overrides: Sequence[str]
+def _record_missing(
+    folder: SweepFolder, sweep: Sweep, fixed: Sequence[str], grid: Grid, overrides: Sequence[str]
 ) -> int | None:
     """Make the missing runs of `sweep.record`, all checked before the first; an exit code if one does not finish."""
     from aiq.experiment.strategies import check_metric
 
     plans: list[tuple[str, tuple[RunPlan, RunFolder, Manifest | None]]] = []
-    for run, own in zip(map(RunFolder, map(Path, found.runs)), grid.settings.record, strict=True):
+    for run, setting in zip(map(RunFolder, map(Path, sweep.runs)), grid.settings.record, strict=True):
         if not run.manifest_path.is_file():
-            named = [text.partition("=")[0] for text in (own, *overrides)]
-            others = [text for text in fixed if text.partition("=")[0] not in named]
-            plans.append((own, (plan_of([*others, own, *overrides], swept=True), run, None)))
+            names = [text.partition("=")[0] for text in (setting, *overrides)]
+            kept = [text for text in fixed if text.partition("=")[0] not in names]
+            plans.append((setting, (plan_of([*kept, setting, *overrides], swept=True), run, None)))
         elif run.read_manifest().status != "finished":
-            plans.append((own, reopened(run, overrides)))
+            plans.append((setting, reopened(run, overrides)))
     for _, (plan, *_) in plans:
         check_metric(grid.settings, plan)
-    with _held(folder, found):
-        for own, opened in plans:
-            say(f"recording {own}")
-            outcome = run_with_progress(*opened)
-            print_outcome(outcome, opened[1], folder.path)
+    with _lock_sweep(folder, sweep):
+        for setting, planned_run in plans:
+            say(f"recording {setting}")
+            outcome = run_with_progress(*planned_run)
+            print_outcome(outcome, planned_run[1], folder.path)
             if outcome.summary.status != "finished":
-                folder.write(found.model_copy(update={"status": "interrupted"}))
+                folder.write(sweep.model_copy(update={"status": "interrupted"}))
                 return outcome.exit_code
     return None

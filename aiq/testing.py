@@ -40,14 +40,14 @@ Mode = Literal["off", "record", "replay", "auto", "refresh"]
 _NAME: Final = cassette_name(SampleKey("test", 1))  # the same in every test, so that a recording can be renamed
 _OPTION: Final = "--aiq-cassette="
 _WORDING: Final = Wording(f"pytest {_OPTION}", "aiq_cassette", "its client, openai() or research()")
-_KEPT: Final = "agent.sqlite"
+_RECORDING: Final = "agent.sqlite"
 _LONGEST_NAME: Final = 60
 
 
 def safe_name(test: str) -> str:
     """A folder name for a test: unique, also on file systems that ignore case."""
-    safe = re.sub(r"[^\w.-]+", "-", test, flags=re.ASCII)[:_LONGEST_NAME].strip(".-")
-    return safe if safe == test.lower() else f"{safe}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
+    slug = re.sub(r"[^\w.-]+", "-", test, flags=re.ASCII)[:_LONGEST_NAME].strip(".-")
+    return slug if slug == test.lower() else f"{slug}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
 
 
 class AiqCassette:
@@ -61,17 +61,17 @@ class AiqCassette:
         self.mode, self.folder = mode, folder
         self._test = test
         self._settings = CassetteSettings(mode=mode, dir=str(folder), ignored=tuple(ignored))
-        if mode == "replay" and not (folder / _KEPT).is_file():
+        if mode == "replay" and not (folder / _RECORDING).is_file():
             raise UserError(f"nothing is recorded in {folder}; record it with pytest {_OPTION}record")
-        self._named: dict[str, Any] = {}
-        self._given: list[str] = []
+        self._configs: dict[str, Any] = {}
+        self._keys: list[str] = []
         self._recorder = Recorder(self._settings, folder, Redactor(()), accounts=("agent",), wording=_WORDING)
         try:
             self._slot = self._recorder.slot("agent", _NAME, test)
         except UserError:
             self.close(passed=False)
             raise
-        self._asked: Counter[str] = Counter()
+        self._epochs: Counter[str] = Counter()
         clock = self._recorder.about.get("clock") if self._recorder.reads else None
         self._clock = datetime.fromisoformat(clock) if clock else None
 
@@ -97,7 +97,7 @@ class AiqCassette:
 
         Raises ConfigError if it is not set.
         """
-        self._named[f"{variable}_env"] = variable
+        self._configs[f"{variable}_env"] = variable
         self._redact()
         with binding(placeholder_key, PLACEHOLDER_KEY if self._recorder.replays else None):
             return read_key(variable, "aiq_cassette.key")
@@ -106,8 +106,8 @@ class AiqCassette:
         """A stock client; the key is that in $OPENAI_API_KEY unless given. There is no client for sync calls."""
         from openai import AsyncOpenAI
 
-        self._given.append(api_key or self.key("OPENAI_API_KEY"))
-        return AsyncOpenAI(base_url=base_url, api_key=self._given[-1], http_client=self.client, **options)
+        self._keys.append(api_key or self.key("OPENAI_API_KEY"))
+        return AsyncOpenAI(base_url=base_url, api_key=self._keys[-1], http_client=self.client, **options)
 
     async def research(self, question: str | Question, overrides: Sequence[str] = ()) -> Report:
         """The report of an agent, in a session made with settings as `aiq run` takes them.
@@ -116,20 +116,20 @@ class AiqCassette:
         settings, CassetteMiss listing all requests that were not recorded, and the AgentError, ModelError or
         LimitReached that a run would write into the row.
         """
-        asked = question if isinstance(question, Question) else Question(text=question)
-        settings = self._composed(overrides)
-        digest = hashlib.sha256(asked.text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        self._asked[digest] += 1
-        (sample,) = with_documents((Sample(id=digest, question=asked),), settings.knowledge)
-        key = SampleKey(digest, self._asked[digest])
+        query = question if isinstance(question, Question) else Question(text=question)
+        settings = self._compose(overrides)
+        digest = hashlib.sha256(query.text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        self._epochs[digest] += 1
+        (sample,) = with_documents((Sample(id=digest, question=query),), settings.knowledge)
+        key = SampleKey(digest, self._epochs[digest])
         with without_keys(settings):
             async with open_resources(settings, collections_of((sample,)), self._recorder) as resources:
                 try:
-                    return await self._researched(sample, key, settings, resources)
+                    return await self._run_agent(sample, key, settings, resources)
                 finally:
                     self._recorder.describe({"structured": resources.forms.known})
 
-    async def _researched(self, sample: Sample, key: SampleKey, settings: RunSettings, resources: Resources) -> Report:
+    async def _run_agent(self, sample: Sample, key: SampleKey, settings: RunSettings, resources: Resources) -> Report:
         agent, _ = settings.agent.make("agent")
         check_data_sources((sample,), resources.tools)
         if isinstance(agent, Checked):
@@ -156,7 +156,7 @@ class AiqCassette:
         assert report is not None
         return report
 
-    def _composed(self, overrides: Sequence[str]) -> RunSettings:
+    def _compose(self, overrides: Sequence[str]) -> RunSettings:
         """Raises ConfigError for invalid overrides."""
         if isinstance(overrides, str):
             raise ConfigError('research takes a list of settings: research(question, ["agent=mine", ...])')
@@ -168,13 +168,13 @@ class AiqCassette:
             self._clock = self._clock or settings.clock
             settings = settings.model_copy(update={"clock": self._clock})
             self._recorder.describe({"clock": self._clock.isoformat()})
-        self._named[str(len(self._named))] = settings.model_dump(mode="json")
+        self._configs[str(len(self._configs))] = settings.model_dump(mode="json")
         self._redact()
         return settings
 
     def _redact(self) -> None:
         """From now on, redact the secrets in the environment and the keys known so far."""
-        self._recorder.redactor = Redactor([PLACEHOLDER_KEY, *self._given, *secret_values(self._named, os.environ)])
+        self._recorder.redactor = Redactor([PLACEHOLDER_KEY, *self._keys, *secret_values(self._configs, os.environ)])
 
     @property
     def missed(self) -> CassetteMiss | None:

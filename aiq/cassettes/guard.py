@@ -25,7 +25,7 @@ _PROCESSES: Final = frozenset(
     {"subprocess.Popen", "os.posix_spawn", "os.system", "os.exec", "os.fork", "os.forkpty", "os.spawn"}
 )
 
-_on: list["Guard"] = []
+_active: list["Guard"] = []
 _installed: list[bool] = []
 
 
@@ -49,13 +49,13 @@ class Guard:
     def __enter__(self) -> Self:
         if not _installed:
             _installed.append(True)  # a hook cannot be removed
-            sys.addaudithook(_heard)
+            sys.addaudithook(_notify_guards)
         platform.platform()  # `openai` asks for it in the midst of work; the first time, Python runs uname
-        _on.append(self)
+        _active.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _on.remove(self)
+        _active.remove(self)
 
     def on_event(self, event: str, args: tuple[Any, ...]) -> None:
         """Note an audit event, or raise Forbidden."""
@@ -76,9 +76,9 @@ class Guard:
             if self.forbids:
                 raise Forbidden(f"a replay starts no process, but this starts {program}")
 
-    def _note(self, where: str) -> None:
+    def _note(self, target: str) -> None:
         counts = other_counter.get()
-        (self.connections if counts is None else counts)[where] += 1
+        (self.connections if counts is None else counts)[target] += 1
 
 
 def _program(event: str, args: tuple[Any, ...]) -> str:
@@ -87,6 +87,6 @@ def _program(event: str, args: tuple[Any, ...]) -> str:
     return Path((next(commands, "").split() or [event])[0]).name
 
 
-def _heard(event: str, args: tuple[Any, ...]) -> None:
-    for guard in tuple(_on):
+def _notify_guards(event: str, args: tuple[Any, ...]) -> None:
+    for guard in tuple(_active):
         guard.on_event(event, args)

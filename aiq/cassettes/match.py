@@ -55,18 +55,18 @@ def differences(asked: Exchange, recorded: Iterable[Exchange], ignored: Collecti
 
     Requests with the same method and address are preferred to all others. None if nothing is recorded.
     """
-    wanted = _fields(asked, ignored)
+    asked_fields = _fields(asked, ignored)
     best: tuple[tuple[bool, float, int], Mapping[str, str]] | None = None
     for candidate in recorded:
         fields = _fields(candidate, ignored)
-        differing = [name for name in wanted.keys() & fields.keys() if wanted[name] != fields[name]]
-        equal = len(wanted.keys() & fields.keys()) - len(differing)
-        share = equal / len(wanted.keys() | fields.keys())
-        begins = sum(_same(wanted[name], fields[name]) for name in differing)
-        rank = (fields["address"] == wanted["address"], share, begins)
+        differing = [name for name in asked_fields.keys() & fields.keys() if asked_fields[name] != fields[name]]
+        equal_count = len(asked_fields.keys() & fields.keys()) - len(differing)
+        share = equal_count / len(asked_fields.keys() | fields.keys())
+        prefix = sum(_prefix_length(asked_fields[name], fields[name]) for name in differing)
+        rank = (fields["address"] == asked_fields["address"], share, prefix)
         if best is None or rank > best[0]:
             best = (rank, fields)
-    return None if best is None else _differences(best[1], wanted)
+    return None if best is None else _differences(best[1], asked_fields)
 
 
 def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
@@ -79,7 +79,7 @@ def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[
         elif name not in asked:
             lines.append(f"{name} is no longer there: {_excerpt(recorded[name], 0)}")
         else:
-            start = _same(recorded[name], asked[name])
+            start = _prefix_length(recorded[name], asked[name])
             lines.append(
                 f"{name}: recorded {_excerpt(recorded[name], start)}, now {_excerpt(asked[name], start)}"
                 + (f" (at character {start})" if start else "")
@@ -87,13 +87,13 @@ def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[
     return [*lines, *([f"and {len(names) - SHOWN} more fields"] if len(names) > SHOWN else [])]
 
 
-def _same(one: str, other: str) -> int:
+def _prefix_length(first: str, second: str) -> int:
     """The length of the common prefix of two texts."""
-    return sum(1 for _ in takewhile(bool, map(eq, one, other)))
+    return sum(1 for _ in takewhile(bool, map(eq, first, second)))
 
 
-def _excerpt(text: str, at: int) -> str:
-    begin, end = max(0, at - AROUND), at + AROUND
+def _excerpt(text: str, position: int) -> str:
+    begin, end = max(0, position - AROUND), position + AROUND
     cut = text[begin:end]
     return json.dumps(f"{'…' * (begin > 0)}{cut}{'…' * (end < len(text))}", ensure_ascii=False)
 
@@ -135,9 +135,9 @@ def json_value(text: str) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return value if _within(value, DEEPEST) else None
+    return value if _is_shallow(value, DEEPEST) else None
 
 
-def _within(value: Any, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_within(item, levels - 1) for item in inner)
+def _is_shallow(value: Any, levels: int) -> bool:
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_is_shallow(item, levels - 1) for item in children)

@@ -26,26 +26,26 @@ _STYLES: Final[tuple[dict[str, Any], ...]] = tuple(
 def pack(exchange: Exchange, kept: Callable[[bytes], int]) -> bytes:
     """The exchange as JSON, with long texts replaced by the numbers that `kept` gives them."""
 
-    def short(text: str) -> str:
+    def shorten(text: str) -> str:
         if len(text) >= _LONG:
             return f"{_REFERENCE}{kept(text.encode('utf-8', 'surrogatepass'))}"
         return _LITERAL + text if text.startswith("\x00") else text
 
-    bodies = {name: _with_texts(_body(getattr(exchange, name)), short) for name in _BODIES}
-    plain = {name: value for name in exchange.__slots__ if name not in _BODIES and (value := getattr(exchange, name))}
-    return json.dumps({**plain, **bodies}, separators=(",", ":")).encode()
+    bodies = {name: _with_texts(_body(getattr(exchange, name)), shorten) for name in _BODIES}
+    fields = {name: value for name in exchange.__slots__ if name not in _BODIES and (value := getattr(exchange, name))}
+    return json.dumps({**fields, **bodies}, separators=(",", ":")).encode()
 
 
 def unpack(data: bytes, text: Callable[[int], bytes]) -> Exchange:
     """The exchange that was packed; `text` gives the text of a number. Raises one of UNREADABLE for other data."""
 
-    def whole(short: str) -> str:
-        if short.startswith(_REFERENCE):
-            return text(int(short[2:])).decode("utf-8", "surrogatepass")
-        return short.removeprefix(_LITERAL)
+    def restore(stored: str) -> str:
+        if stored.startswith(_REFERENCE):
+            return text(int(stored[2:])).decode("utf-8", "surrogatepass")
+        return stored.removeprefix(_LITERAL)
 
     packed = json.loads(data)
-    bodies = {name: _bytes(*_with_texts(packed[name], whole)) for name in _BODIES}
+    bodies = {name: _bytes(*_with_texts(packed[name], restore)) for name in _BODIES}
     headers = {name: tuple(map(tuple, packed.get(name, ()))) for name in ("request_headers", "response_headers")}
     return Exchange(**{**packed, **bodies, **headers})
 
@@ -75,10 +75,10 @@ def _bytes(form: str | int, value: Any) -> bytes:
     return str(text).encode()
 
 
-def _with_texts(value: Any, changed: Callable[[str], str]) -> Any:
+def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
     """A JSON value with each of its texts changed, except the names of fields."""
     if isinstance(value, dict):
-        return {name: _with_texts(item, changed) for name, item in value.items()}
+        return {name: _with_texts(item, change) for name, item in value.items()}
     if isinstance(value, list):
-        return [_with_texts(item, changed) for item in value]
-    return changed(value) if isinstance(value, str) else value
+        return [_with_texts(item, change) for item in value]
+    return change(value) if isinstance(value, str) else value

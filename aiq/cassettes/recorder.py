@@ -33,14 +33,14 @@ SHARED: Final = "shared"
 ROLE: Final = "x-aiq-role"
 TOOL: Final = "TOOL"
 
-_READ: Final = ("replay", "auto", "refresh")  # modes that answer from the recording
+_READ_MODES: Final = ("replay", "auto", "refresh")  # modes that answer from the recording
 _JSON: Final = (("content-type", "application/json"),)
 _SETUP_ERRORS: Final = frozenset({401, 402, 407})  # refusals that end once the set-up is fixed; so may a model's 403
-_CARRIED_OUT: Final = 202  # status of a tool call that is executed again, since its own requests are recorded
+_EXECUTED: Final = 202  # status of a tool call that is executed again, since its own requests are recorded
 
 
 _current_slot: ContextVar["Slot | None"] = ContextVar("current_slot", default=None)
-_asked_by_tool: ContextVar[list[str] | None] = ContextVar("asked_by_tool", default=None)
+_tool_requests: ContextVar[list[str] | None] = ContextVar("asked_by_tool", default=None)
 
 
 class CassetteMiss(RunAborted):
@@ -79,26 +79,26 @@ class Recorder:
     ) -> None:
         mode, self.redactor, self.wording = settings.mode, redactor, wording
         self.on, self.replays = mode != "off", mode == "replay"
-        self.reads, self.writes = mode in _READ, mode in ("record", "auto", "refresh")
+        self.reads, self.writes = mode in _READ_MODES, mode in ("record", "auto", "refresh")
         self._prunes = mode in ("record", "refresh")
         self._guard = Guard(forbids=self.replays, at_work=lambda: _current_slot.get() is not None)
-        self._problem: CassetteMiss | None = None
+        self._miss: CassetteMiss | None = None
         self._folder, self._accounts = folder, accounts
         self.stopping = False
         self._unused = 0
         self._stores: dict[str, Store] = {}
-        self._held = self._open(settings.ignored) if self.on else ExitStack()
+        self._stack = self._open(settings.ignored) if self.on else ExitStack()
 
     def _open(self, ignored: Collection[str]) -> ExitStack:
-        with ExitStack() as held:
+        with ExitStack() as stack:
             for account in self._accounts:
                 path = self._folder / f"{account}.sqlite"
                 with suppress(NoRecording):
-                    self._stores[account] = held.enter_context(Store(path, writes=self.writes, ignored=ignored))
+                    self._stores[account] = stack.enter_context(Store(path, writes=self.writes, ignored=ignored))
             if not self._stores:
                 raise UserError(f"cassette.dir={self._folder}: nothing is recorded there; record with cassette=record")
-            held.enter_context(self._guard)
-            return held.pop_all()
+            stack.enter_context(self._guard)
+            return stack.pop_all()
 
     @property
     def about(self) -> dict[str, Any]:
@@ -107,9 +107,9 @@ class Recorder:
 
     def describe(self, about: Mapping[str, Any]) -> None:
         """Write this description, without secrets, into the recording, if it is being written."""
-        shown = json.loads(self.redactor.text(json.dumps(about)))
+        redacted = json.loads(self.redactor.text(json.dumps(about)))
         for store in self._stores.values() if self.writes else ():
-            store.describe(shown)
+            store.describe(redacted)
 
     def transport(self, inner: AsyncBaseTransport, slot: "Slot | None" = None) -> AsyncBaseTransport:
         """`inner` behind the cassettes: that of `slot`, or of the work that makes the request."""
@@ -144,8 +144,8 @@ class Recorder:
 
     def check(self) -> None:
         """Raises CassetteMiss if a request of the current work was not recorded, even if it caught the error."""
-        if (slot := _current_slot.get()) and (missed := self.miss_error(slot.name)):
-            raise missed
+        if (slot := _current_slot.get()) and (miss := self.miss_error(slot.name)):
+            raise miss
 
     def decide(self, place: str, found: str | None) -> str | None:
         """Why the research of the current work is over, or None; in a replay, the decision that was recorded.
@@ -162,7 +162,7 @@ class Recorder:
                 f"{name}: a connection ({', '.join(self._guard.connections)}) does not go through "
                 f"{self.wording.way}, so no cassette can hold it; use {self.wording.use}"
             )
-        return self._problem
+        return self._miss
 
     def note_connections(self, connections: Mapping[str, int]) -> None:
         """Note further connections that did not go through the session."""
@@ -176,9 +176,9 @@ class Recorder:
         """
         for store in self._stores.values():
             whole = store.opened.keys() == store.names().keys()
-            own = [cassette for name, cassette in store.opened.items() if from_start and (whole or name != SHARED)]
-            self._unused += sum(cassette.unused() for cassette in own)
-            for cassette in own if self._prunes else ():
+            opened = [cassette for name, cassette in store.opened.items() if from_start and (whole or name != SHARED)]
+            self._unused += sum(cassette.unused() for cassette in opened)
+            for cassette in opened if self._prunes else ():
                 cassette.drop_unused()
             for cassette in store.opened.values() if self.writes else ():
                 cassette.mark(whole=True)
@@ -193,14 +193,12 @@ class Recorder:
                 f"{self._unused} recorded exchanges were not requested; {self.wording.option}refresh deletes them"
             )
         if self.writes and self._guard.connections:
-            where = _counted(self._guard.connections)
-            notes.append(f"these connections did not go through {self.wording.way} and are not recorded: {where}")
+            connections = _counted(self._guard.connections)
+            notes.append(f"these connections did not go through {self.wording.way} and are not recorded: {connections}")
         if self._guard.processes:
-            ended = (
-                "were not started, as they were while recording" if self.replays else "cannot be started in a replay"
-            )
-            notes.append(f"these processes {ended}: {_counted(self._guard.processes)}")
-        self._held.close()
+            outcome = "were not started, as they were while recording" if self.replays else "cannot be started in a replay"
+            notes.append(f"these processes {outcome}: {_counted(self._guard.processes)}")
+        self._stack.close()
         return [f"{self._folder}: {note}" for note in notes]
 
     def cassette(self, account: Account, name: str) -> Cassette | None:
@@ -218,8 +216,8 @@ class Recorder:
 
     def record_miss(self, message: str) -> CassetteMiss:
         """The first such error, here with this message, which ends the run even if somebody swallows it."""
-        self._problem = self._problem or CassetteMiss(message)
-        return self._problem
+        self._miss = self._miss or CassetteMiss(message)
+        return self._miss
 
 
 @contextmanager
@@ -237,7 +235,7 @@ def shared_slot() -> Iterator[None]:
 def read_description(mode: str, folder: Path) -> dict[str, Any]:
     """What the recording that a run will use says about itself; empty if the run begins a new one."""
     paths = (folder / f"{account}.sqlite" for account in get_args(Account))
-    for path in paths if mode in _READ else ():
+    for path in paths if mode in _READ_MODES else ():
         with suppress(NoRecording), Store(path, writes=False) as store:
             return store.about
     return {}
@@ -253,7 +251,7 @@ class Slot:
         """The request in the form in which it is recorded and looked up."""
         body = await request.aread()
         redactor = self.recorder.redactor
-        return _noted(
+        return _note_request(
             Exchange(
                 method=request.method,
                 url=redactor.text(str(request.url)),
@@ -267,29 +265,29 @@ class Slot:
         """The call of a tool that does not use HTTP, in the form in which it is recorded and looked up."""
         body = json.dumps(arguments.model_dump(mode="json"), sort_keys=True).encode()
         redacted = self.recorder.redactor.body(body, _JSON[0][1])
-        return _noted(Exchange(TOOL, f"tool:///{tool}", request_body=redacted))
+        return _note_request(Exchange(TOOL, f"tool:///{tool}", request_body=redacted))
 
     def take(self, asked: Exchange) -> Exchange | None:
         """The recorded exchange; None if it must be made. Raises CassetteMiss if it may not be made."""
         recorder = self.recorder
         if not recorder.reads:
             return None
-        unless = None if recorder.replays else _is_setup_error
-        found = None if self.cassette is None else self.cassette.take(asked, unless)
-        if found is None and recorder.replays:
-            raise recorder.record_miss(self._what_was_missed(asked))
-        return found
+        skip = None if recorder.replays else _is_setup_error
+        recorded = None if self.cassette is None else self.cassette.take(asked, skip)
+        if recorded is None and recorder.replays:
+            raise recorder.record_miss(self._miss_message(asked))
+        return recorded
 
     def recorded_decision(self, place: str, found: str | None) -> str | None:
         """The decision recorded for this place; else, unless in a replay, the one found now, which is stored."""
-        asked = Exchange(TOOL, f"limit:///{place}")
-        known = self.cassette.take(asked) if self.cassette is not None and self.recorder.reads else None
-        if known is not None:
-            return known.response_body.decode()
+        exchange = Exchange(TOOL, f"limit:///{place}")
+        recorded = self.cassette.take(exchange) if self.cassette is not None and self.recorder.reads else None
+        if recorded is not None:
+            return recorded.response_body.decode()
         if self.recorder.replays:
             return None
         if found is not None:
-            self.writer(asked)(status=200, body=found.encode())
+            self.writer(exchange)(status=200, body=found.encode())
         return found
 
     @property
@@ -302,20 +300,20 @@ class Slot:
         assert self.cassette is not None
         return ExchangeWriter(self.recorder, self.cassette, asked)
 
-    def _what_was_missed(self, asked: Exchange) -> str:
+    def _miss_message(self, exchange: Exchange) -> str:
         """The request that was not recorded, and its first differences from the closest recorded one."""
-        who = f"{asked.role}, " if asked.role else ""
-        what = f"cassette of {self.name}: not recorded: {who}{asked.method} {asked.url}"
+        asker = f"{exchange.role}, " if exchange.role else ""
+        message = f"cassette of {self.name}: not recorded: {asker}{exchange.method} {exchange.url}"
         option = self.recorder.wording.option
         remedy = f"record it with {option}auto, or with {option}refresh if prompts have changed"
         if self.cassette is None:
-            return f"{what}; there is no cassette of this name; {remedy}"
+            return f"{message}; there is no cassette of this name; {remedy}"
         recorded = list(self.cassette.exchanges())
-        found = differences(asked, recorded, self.cassette.ignored)
-        if found is None:
-            return f"{what}; the cassette is empty: its recording was cut off; {remedy}"
-        shown = "\n  ".join(found) or "nothing: it was made more often than it was recorded"
-        return f"{what}\n  the closest of {len(recorded)} recorded requests differs in\n  {shown}\n  {remedy}"
+        lines = differences(exchange, recorded, self.cassette.ignored)
+        if lines is None:
+            return f"{message}; the cassette is empty: its recording was cut off; {remedy}"
+        details = "\n  ".join(lines) or "nothing: it was made more often than it was recorded"
+        return f"{message}\n  the closest of {len(recorded)} recorded requests differs in\n  {details}\n  {remedy}"
 
 
 class RecordedTool:
@@ -330,59 +328,59 @@ class RecordedTool:
         slot = _current_slot.get()
         if slot is None:
             return await self._tool.run(arguments)
-        asked = slot.tool_exchange(self.name, arguments)
-        found = slot.take(asked)
-        if found is None:
-            return await self._carried_out(arguments, slot, slot.writer(asked))
-        if found.status == _CARRIED_OUT:
+        exchange = slot.tool_exchange(self.name, arguments)
+        recorded = slot.take(exchange)
+        if recorded is None:
+            return await self._record_run(arguments, slot, slot.writer(exchange))
+        if recorded.status == _EXECUTED:
             return await self._tool.run(arguments)
-        await reraise(found, slot)
-        return ToolResult.model_validate_json(found.response_body)
+        await reraise(recorded, slot)
+        return ToolResult.model_validate_json(recorded.response_body)
 
-    async def _carried_out(self, arguments: BaseModel, slot: Slot, keep: ExchangeWriter) -> ToolResult:
+    async def _record_run(self, arguments: BaseModel, slot: Slot, write: ExchangeWriter) -> ToolResult:
         """The tool's result or failure, as a replay will give it. Its own connections only matter if a replay executes
         it again: if its requests are recorded, or if it met something that no tool decides (such as a limit).
         """
         start = time.monotonic()
-        with binding(_asked_by_tool, list[str]()) as requests, binding(other_counter, Counter[str]()) as connections:
-            ended: dict[str, Any] = {"status": _CARRIED_OUT}
+        with binding(_tool_requests, list[str]()) as requests, binding(other_counter, Counter[str]()) as connections:
+            outcome: dict[str, Any] = {"status": _EXECUTED}
             try:
                 result = await self._tool.run(arguments)
-                ended = {"status": 200, "headers": _JSON, "body": result.model_dump_json().encode()}
+                outcome = {"status": 200, "headers": _JSON, "body": result.model_dump_json().encode()}
             except (Exception, SystemExit, asyncio.CancelledError) as error:
                 if cancelled := isinstance(error, asyncio.CancelledError) and being_cancelled():
-                    ended = {"error": given_up(start)}
+                    outcome = {"error": given_up(start)}
                 elif isinstance(error, ToolError) or not isinstance(error, AiqError):
-                    ended = {"error": self._failed(error)}
-                if requests or cancelled or "error" not in ended:
+                    outcome = {"error": self._encode_failure(error)}
+                if requests or cancelled or "error" not in outcome:
                     raise
             finally:
                 if requests:
-                    ended = {"status": _CARRIED_OUT}
+                    outcome = {"status": _EXECUTED}
                     slot.recorder.note_connections(connections)
-                kept = keep(**ended)
+                stored = write(**outcome)
         if requests:
             return result
-        if kept.error is not None:
-            raise decode_error(kept)
-        return ToolResult.model_validate_json(kept.response_body)
+        if stored.error is not None:
+            raise decode_error(stored)
+        return ToolResult.model_validate_json(stored.response_body)
 
-    def _failed(self, error: BaseException) -> str:
+    def _encode_failure(self, error: BaseException) -> str:
         """The failure as the session shows it."""
         if isinstance(error, ToolError):
             return encode_error(error)
         return f"tool/{ToolErrorKind.FAILED}: {self.name}: {type(error).__name__}: {message_of(error)}"
 
 
-def _counted(times: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ({count})" for name, count in sorted(times.items()))
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
 
 
-def _noted(asked: Exchange) -> Exchange:
+def _note_request(exchange: Exchange) -> Exchange:
     """Note the request for the tool that makes it, if any: that tool has to be executed again in a replay."""
-    if (by_tool := _asked_by_tool.get()) is not None:
-        by_tool.append(asked.url)
-    return asked
+    if (requests := _tool_requests.get()) is not None:
+        requests.append(exchange.url)
+    return exchange
 
 
 def _is_setup_error(exchange: Exchange) -> bool:

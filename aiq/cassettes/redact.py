@@ -40,11 +40,11 @@ _KEYS = {
 }
 """The documented forms of keys: how they begin (never inside a word of ASCII characters) and continue."""
 _OF = "access|api|app|auth|client|id|private|refresh|secret|security|session|subscription|x-amz|x-amz-security|x-goog"
-_NAMES = f"(?:(?:{_OF})[_-]?)?(?:credential|key|passwd|password|secret|sig|signature|token)"
+_PARAMETERS = f"(?:(?:{_OF})[_-]?)?(?:credential|key|passwd|password|secret|sig|signature|token)"
 _PLACES = {
     "password in a header": r"uthorization\W{1,9}[Bb]asic +([A-Za-z0-9+/_-]{6,}=*)",
     "bearer token": rf"earer +{_DIGIT}([A-Za-z0-9._~+/=-]{{16,}})",
-    "secret in a query": rf"[?&#](?i:{_NAMES})=([A-Za-z0-9._~%+/=!*$:@-]{{{SHORTEST},}})",
+    "secret in a query": rf"[?&#](?i:{_PARAMETERS})=([A-Za-z0-9._~%+/=!*$:@-]{{{SHORTEST},}})",
     "password in a URL": r"://[\w.~%!$&'*+;=-]*:([\w.~%!$&'*+;=:-]+)@",
 }
 """Places that hold secrets of any form; the group is the secret."""
@@ -60,7 +60,7 @@ _ENCODED = re.compile(
     rf"|&(?:amp|lt|gt|quot|apos|#[0-9]{{1,7}}|#[xX]{_HEX}{{1,6}});)"
 )
 """A character as JSON, URLs and HTML may escape it."""
-_NESTED = 3  # how deep nested escapes are decoded (a URL in HTML in JSON); hostile text nests them without end
+_MOST_NESTED = 3  # how deep nested escapes are decoded (a URL in HTML in JSON); hostile text nests them without end
 
 
 class Redactor:
@@ -76,8 +76,8 @@ class Redactor:
 
     def headers(self, pairs: Iterable[tuple[str, str]], allowed: frozenset[str]) -> tuple[tuple[str, str], ...]:
         """The allowed headers, in order, with names in lower case and values redacted."""
-        families = tuple(name[:-1] for name in allowed if name.endswith("*"))
-        kept = ((n, v) for n, v in ((n.lower(), v) for n, v in pairs) if n in allowed or n.startswith(families))
+        prefixes = tuple(name[:-1] for name in allowed if name.endswith("*"))
+        kept = ((n, v) for n, v in ((n.lower(), v) for n, v in pairs) if n in allowed or n.startswith(prefixes))
         return tuple((name, self.text(value)) for name, value in kept)
 
     def body(self, body: bytes, content_type: str) -> bytes:
@@ -93,8 +93,8 @@ class Redactor:
 
     def secret_kinds(self, text: str) -> list[str]:
         """The kinds of secrets in a text or stream, sorted; never a part of a secret."""
-        split = ("".join(holder[key] for _, holder, key in group) for group in _read_events(text.split("\n"))[1])
-        return sorted({kind for part in (text, *split) for _, _, kind in self._find(part)})
+        texts = ("".join(holder[key] for _, holder, key in group) for group in _read_events(text.split("\n"))[1])
+        return sorted({kind for part in (text, *texts) for _, _, kind in self._find(part)})
 
     def _events(self, text: str) -> str:
         """A stream without secrets that are split over its events; events with a part of one are rewritten in ASCII."""
@@ -113,14 +113,14 @@ class Redactor:
         """The pieces of a text without its secrets: the first piece with a part of one gets MARK for all of it."""
         while spans := self._find("".join(pieces)):  # again, since removing a secret may reveal another
             starts, ends = [span[0] for span in spans], [span[1] for span in spans]
-            cut, end = [], 0
+            cleaned, end = [], 0
             for piece in pieces:
-                start, end, kept, at = end, end + len(piece), "", 0
+                start, end, kept, position = end, end + len(piece), "", 0
                 for first, last, _ in spans[bisect_right(ends, start) : bisect_left(starts, end)]:
-                    kept += piece[at : max(0, first - start)] + (MARK if first >= start else "")
-                    at = last - start
-                cut.append(kept + piece[at:])
-            pieces = cut
+                    kept += piece[position : max(0, first - start)] + (MARK if first >= start else "")
+                    position = last - start
+                cleaned.append(kept + piece[position:])
+            pieces = cleaned
         return pieces
 
     def _find(self, text: str) -> list[Span]:
@@ -138,18 +138,18 @@ class Redactor:
         for value in self._values:
             if value in text:
                 spans += [(*match.span(), "value of a variable") for match in re.finditer(re.escape(value), text)]
-        return spans + self._scan_decoded(text, depth + 1) if depth < _NESTED else spans
+        return spans + self._scan_decoded(text, depth + 1) if depth < _MOST_NESTED else spans
 
     def _scan_decoded(self, text: str, depth: int) -> list[Span]:
         """The secrets that only decoding reveals; an encoded character is cut as a whole."""
-        written = _ENCODED.split(text)
-        meant = [_character(part) if number % 2 else part for number, part in enumerate(written)]
-        spans = self._scan("".join(meant), depth) if len(written) > 1 else []
-        starts, places = ([0, *accumulate(map(len, parts))] if spans else [] for parts in (meant, written))
+        encoded = _ENCODED.split(text)
+        decoded = [_character(part) if number % 2 else part for number, part in enumerate(encoded)]
+        spans = self._scan("".join(decoded), depth) if len(encoded) > 1 else []
+        starts, places = ([0, *accumulate(map(len, parts))] if spans else [] for parts in (decoded, encoded))
 
-        def place(index: int, after: int) -> int:
+        def place(index: int, offset: int) -> int:
             part = bisect_right(starts, index) - 1
-            return places[part + after] if part % 2 else places[part] + index - starts[part] + after
+            return places[part + offset] if part % 2 else places[part] + index - starts[part] + offset
 
         return [(place(start, 0), place(end - 1, 1), kind) for start, end, kind in spans]
 
@@ -157,9 +157,9 @@ class Redactor:
 def secret_values(config: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
     """The values of variables that the config names (in or below keys ending in `_env`) or whose names mean secrets."""
     leaves = _leaves(config, ())
-    named = {holder[key] for path, holder, key in leaves if any(str(part).endswith("_env") for part in path)}
-    values = [value.strip() for name, value in environ.items() if name in named or _VARIABLE.search(name.upper())]
-    passwords = [unquote(found) for value in values for found in _SHAPES["password in a URL"].findall(value)]
+    variables = {holder[key] for path, holder, key in leaves if any(str(part).endswith("_env") for part in path)}
+    values = [value.strip() for name, value in environ.items() if name in variables or _VARIABLE.search(name.upper())]
+    passwords = [unquote(password) for value in values for password in _SHAPES["password in a URL"].findall(value)]
     return list(dict.fromkeys(filter(None, values + passwords)))
 
 
@@ -167,9 +167,9 @@ def _spellings(value: str) -> Iterator[str]:
     """A value as in forms and in base64, which depends on the number of bytes before it; other escapes are decoded."""
     yield from (value, value.replace(" ", "+"))
     data = value.encode("utf-8", "surrogateescape")
-    for before in range(3):  # base64 writes three bytes as four characters
-        own = b64encode(bytes(before) + data).decode()[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
-        yield from (own, own.replace("+", "-").replace("/", "_"))
+    for padding in range(3):  # base64 writes three bytes as four characters
+        encoded = b64encode(bytes(padding) + data).decode()[-(-padding * 8 // 6) : (padding + len(data)) * 8 // 6]
+        yield from (encoded, encoded.replace("+", "-").replace("/", "_"))
 
 
 @lru_cache(maxsize=4096)

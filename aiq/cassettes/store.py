@@ -28,8 +28,8 @@ BLOCK_BYTES: Final = 2**19
 read."""
 
 _DIGEST: Final = "digest"  # in `about`: the digest of all that _CONTENTS finds, absent while the file is written
-_BLOCKS_HELD: Final = 8  # those read last: an exchange and its texts were written at about the same time
-_OF_THE_DISK: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)
+_CACHED_BLOCKS: Final = 8  # those read last: an exchange and its texts were written at about the same time
+_DISK_ERRORS: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS cassettes (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, whole INTEGER NOT NULL);
@@ -63,28 +63,28 @@ class Cassette:
         self.name, self.ignored = name, store.ignored
         self._store = store
         self._number = number
-        self._waiting: dict[bytes, deque[int]] = defaultdict(deque)
-        self._places = 0
+        self._remaining: dict[bytes, deque[int]] = defaultdict(deque)
+        self._next_place = 0
         rows = store.rows("SELECT id, key, place FROM exchanges WHERE cassette = ? ORDER BY place, id", number)
         for row, key, place in rows:
-            self._waiting[key].append(row)
-            self._places = place + 1
-        self._recorded: set[bytes] = set()
+            self._remaining[key].append(row)
+            self._next_place = place + 1
+        self._new_keys: set[bytes] = set()
         self._whole = whole
 
     def place(self) -> int:
         """The place of the next request in the order of requests."""
-        self._places += 1
-        return self._places - 1
+        self._next_place += 1
+        return self._next_place - 1
 
     def take(self, asked: Exchange, unless: Callable[[Exchange], bool] | None = None) -> Exchange | None:
         """The next recorded exchange of this request; None if there is none (left).
 
         Exchanges for which `unless` holds are skipped and deleted.
         """
-        waiting = self._waiting.get(request_key(asked, self._store.ignored))
-        while waiting:
-            row = waiting.popleft()
+        rows = self._remaining.get(request_key(asked, self._store.ignored))
+        while rows:
+            row = rows.popleft()
             exchange = self._store.exchange(row)
             if unless is None or not unless(exchange):
                 return exchange
@@ -95,20 +95,20 @@ class Cassette:
         """Store an exchange; the first new one of a request replaces all its earlier ones."""
         self.mark(whole=False)
         key = request_key(exchange, self._store.ignored)
-        if key not in self._recorded:
-            self._recorded.add(key)
-            self._store.drop(self._waiting.pop(key, ()))
+        if key not in self._new_keys:
+            self._new_keys.add(key)
+            self._store.drop(self._remaining.pop(key, ()))
         self._store.insert(self._number, place, exchange)
 
     def unused(self) -> int:
         """The number of exchanges that have not been requested since the cassette was opened."""
-        return sum(map(len, self._waiting.values()))
+        return sum(map(len, self._remaining.values()))
 
     def drop_unused(self) -> None:
         """Delete the exchanges that have not been requested since the cassette was opened."""
-        for waiting in self._waiting.values():
-            self._store.drop(waiting)
-        self._waiting.clear()
+        for rows in self._remaining.values():
+            self._store.drop(rows)
+        self._remaining.clear()
 
     def exchanges(self) -> Iterator[Exchange]:
         """All exchanges, in the order of requests."""
@@ -133,11 +133,11 @@ class Store(AbstractContextManager["Store"]):
         self.opened: dict[str, Cassette] = {}
         """The cassettes that were requested."""
         self._changed = False
-        self._to_say: dict[str, Any] = {}
-        self._block = lru_cache(_BLOCKS_HELD)(self._read_block)
-        absent = NoRecording(f"{path}: there is no such recording; record one with cassette=record")
+        self._pending: dict[str, Any] = {}
+        self._block = lru_cache(_CACHED_BLOCKS)(self._read_block)
+        missing = NoRecording(f"{path}: there is no such recording; record one with cassette=record")
         if not writes and not path.is_file():
-            raise absent
+            raise missing
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -148,23 +148,23 @@ class Store(AbstractContextManager["Store"]):
                 self._database.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
             elif not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
                 self._database.close()
-                raise absent
+                raise missing
             self.about: dict[str, Any] = {
                 name: json.loads(value) for name, value in self._database.execute("SELECT name, value FROM about")
             }
-            self._closed_as = self.about.pop(_DIGEST, None)
-            later = self.about.get("version", VERSION) > VERSION
+            self._closing_digest = self.about.pop(_DIGEST, None)
+            is_newer = self.about.get("version", VERSION) > VERSION
             self.ignored = frozenset(self.about.get("ignored", ignored))
         except (sqlite3.Error, ValueError, TypeError) as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_THE_DISK:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DISK_ERRORS:
                 raise UserError(f"{path}: cannot be written ({error})") from None
             raise UserError(f"{path}: not a readable recording ({error}); {RECORD_ANEW}") from None
-        if later:
+        if is_newer:
             raise UserError(f"{path}: was recorded by a later aiq (format {self.about['version']}); update aiq")
         if ignored and self.ignored != frozenset(ignored):
             self._database.close()
-            kept = f"{path}: was recorded with ignored={sorted(self.ignored)}"
-            raise UserError(f"{kept}; drop your own, or delete the recording and record it again")
+            message = f"{path}: was recorded with ignored={sorted(self.ignored)}"
+            raise UserError(f"{message}; drop your own, or delete the recording and record it again")
         if writes and "version" not in self.about:
             self.describe({"version": VERSION, "ignored": sorted(ignored)})
 
@@ -177,15 +177,15 @@ class Store(AbstractContextManager["Store"]):
         It is written at once if prompts or tools have changed, which may be recorded nowhere else.
         """
         changed = {name: value for name, value in about.items() if self.about.get(name) != value}
-        new = "clock" not in self.about or not changed.keys().isdisjoint(("prompts", "mcp"))
+        write_now = "clock" not in self.about or not changed.keys().isdisjoint(("prompts", "mcp"))
         self.about |= changed
-        self._to_say |= changed
-        if new or self._changed:
-            self._say()
+        self._pending |= changed
+        if write_now or self._changed:
+            self._write_pending()
 
-    def _say(self) -> None:
-        said, self._to_say = self._to_say, {}
-        for name, value in said.items():
+    def _write_pending(self) -> None:
+        pending, self._pending = self._pending, {}
+        for name, value in pending.items():
             self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value, ensure_ascii=False))
 
     def names(self) -> dict[str, bool]:
@@ -219,7 +219,7 @@ class Store(AbstractContextManager["Store"]):
         except UNREADABLE:
             exchange = None
         if exchange is None or exchange.digest != digest:
-            raise self._damaged(f"exchange {row}")
+            raise self._damage_error(f"exchange {row}")
         return exchange
 
     def item(self, item: int) -> bytes:
@@ -228,15 +228,15 @@ class Store(AbstractContextManager["Store"]):
             ((data, block, start, size),) = self.rows("SELECT data, block, start, size FROM items WHERE id = ?", item)
             return zlib.decompress(data) if block is None else self._block(block)[start : start + size]
         except (zlib.error, lzma.LZMAError, ValueError, TypeError, MemoryError):
-            raise self._damaged(f"item {item}") from None
+            raise self._damage_error(f"item {item}") from None
 
-    def _damaged(self, part: str) -> UserError:
+    def _damage_error(self, part: str) -> UserError:
         return UserError(f"{self.path}, {part}: was changed after it was recorded; {RECORD_ANEW}")
 
     @property
     def is_intact(self) -> bool:
         """Whether the file is as it was when it was closed; True if it was cut off, since that is then unknown."""
-        return self._closed_as in (None, self._digest())
+        return self._closing_digest in (None, self._digest())
 
     def _digest(self) -> str:
         """The SHA-256 of its description, its cassettes, and every exchange with its place."""
@@ -254,7 +254,7 @@ class Store(AbstractContextManager["Store"]):
         key = request_key(exchange, self.ignored)
         self.write("BEGIN IMMEDIATE")  # so that no other run changes what it reads before it writes
         try:
-            item = self._keep(pack(exchange, self._keep))
+            item = self._store_item(pack(exchange, self._store_item))
             row = self.write(
                 "INSERT INTO exchanges (cassette, place, key, digest, item) VALUES (?, ?, ?, ?, ?)",
                 *(cassette, place, key, exchange.digest, item),
@@ -265,13 +265,13 @@ class Store(AbstractContextManager["Store"]):
             raise
         return row
 
-    def _keep(self, data: bytes) -> int:
+    def _store_item(self, data: bytes) -> int:
         """The item with these bytes, written unless it exists already."""
         digest = hashlib.sha256(data).digest()[:16]
         for (item,) in self.rows("SELECT id FROM items WHERE hash = ?", digest):
             return int(item)
-        columns = "INSERT INTO items (hash, data, size) VALUES (?, ?, ?)"
-        return self.write(columns, digest, zlib.compress(data), len(data))
+        statement = "INSERT INTO items (hash, data, size) VALUES (?, ?, ?)"
+        return self.write(statement, digest, zlib.compress(data), len(data))
 
     def drop(self, rows: Collection[int]) -> None:
         for row in rows:
@@ -298,7 +298,7 @@ class Store(AbstractContextManager["Store"]):
                 self._database.execute("PRAGMA journal_mode=WAL")
                 self._database.execute("PRAGMA synchronous=NORMAL")
                 self._database.execute("DELETE FROM about WHERE name = ?", (_DIGEST,))
-                self._say()
+                self._write_pending()
             return int(self._database.execute(statement, values).lastrowid or 0)
         except sqlite3.Error as error:
             raise UserError(f"{self.path}: cannot be written ({error}); what was recorded before is kept") from None
@@ -308,8 +308,8 @@ class Store(AbstractContextManager["Store"]):
         try:
             if self._changed:
                 self.write("BEGIN IMMEDIATE")
-                self._forget()
-                self._pack()
+                self._drop_unreferenced()
+                self._compress()
                 self.write("INSERT OR REPLACE INTO about VALUES (?, ?)", _DIGEST, json.dumps(self._digest()))
                 self.write("COMMIT")
                 self._database.execute("PRAGMA busy_timeout=0")  # waiting for others would hold them up
@@ -327,22 +327,22 @@ class Store(AbstractContextManager["Store"]):
             needed.update((item, *references(self.item(item))))
         return needed
 
-    def _forget(self) -> None:
+    def _drop_unreferenced(self) -> None:
         """Delete the items that no exchange refers to any more, and unpack what is left of their blocks."""
-        needed, kept, left = self.referenced_items(), defaultdict(list), set()
+        needed, kept, changed_blocks = self.referenced_items(), defaultdict(list), set()
         for item, block in self.rows("SELECT id, block FROM items"):
             if item in needed:
                 kept[block].append(item)
             else:
-                left.add(block)
+                changed_blocks.add(block)
                 self.write("DELETE FROM items WHERE id = ?", item)
-        for block in left - {None}:
+        for block in changed_blocks - {None}:
             for item in kept[block]:
                 data = zlib.compress(self.item(item))
                 self.write("UPDATE items SET data = ?, block = NULL WHERE id = ?", data, item)
             self.write("DELETE FROM blocks WHERE id = ?", block)
 
-    def _pack(self) -> None:
+    def _compress(self) -> None:
         """Compress the items that are not in a block yet, block by block."""
         loose = self.rows("SELECT id FROM items WHERE block IS NULL ORDER BY id")
         data, items = bytearray(), []

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 64 * 2**20
 """The longest body if the request states no bound; a longer one is cut here."""
 
-_LATE = 0.05
+_SLACK = 0.05
 """Seconds by which a timer may appear to end early."""
 
 
@@ -56,12 +56,12 @@ class ExchangeWriter:
         final: bool = True,
     ) -> Exchange:
         redactor = self._recorder.redactor
-        shown = redactor.headers(headers, RESPONSE_HEADERS)
+        kept = redactor.headers(headers, RESPONSE_HEADERS)
         exchange = replace(
             self._asked,
             status=status,
-            response_headers=shown,
-            response_body=redactor.body(body, dict(shown).get("content-type", "")),
+            response_headers=kept,
+            response_body=redactor.body(body, dict(kept).get("content-type", "")),
             error=None if error is None else redactor.text(error),
         )
         if final and not self._recorder.stopping:
@@ -84,69 +84,69 @@ class CassetteTransport(AsyncBaseTransport):
         if slot is None:
             with binding(in_client, True):
                 return await self._inner.handle_async_request(request)
-        asked = await slot.request_exchange(request)
-        if (found := slot.take(asked)) is not None:
-            return await _replayed(found, slot)
-        keep, start = slot.writer(asked), time.monotonic()
+        exchange = await slot.request_exchange(request)
+        if (recorded := slot.take(exchange)) is not None:
+            return await _recorded_response(recorded, slot)
+        write, start = slot.writer(exchange), time.monotonic()
         try:
             with binding(in_client, True):
                 response = await self._inner.handle_async_request(request)
         except asyncio.CancelledError:
-            keep(error=given_up(start, _bounds(request)))
+            write(error=given_up(start, _bounds(request)))
             raise
         except (*SEND_ERRORS, ToolError) as error:
-            raise decode_error(keep(error=encode_error(error))) from error
-        shown = keep(status=response.status_code, headers=response.headers.multi_items(), final=False)
-        return Response(shown.status or 0, headers=shown.response_headers, stream=_Received(request, response, keep))
+            raise decode_error(write(error=encode_error(error))) from error
+        draft = write(status=response.status_code, headers=response.headers.multi_items(), final=False)
+        return Response(draft.status or 0, headers=draft.response_headers, stream=_LiveBody(request, response, write))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
-class _Received(AsyncByteStream):
+class _LiveBody(AsyncByteStream):
     """The body of an answer being received; stored when it ends, however it ends."""
 
-    def __init__(self, request: Request, response: Response, keep: ExchangeWriter) -> None:
+    def __init__(self, request: Request, response: Response, write: ExchangeWriter) -> None:
         self._request = request
         self._response = response
-        self._keep = keep
-        self._kept = False
+        self._write = write
+        self._stored = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._kept:
+        if self._stored:
             return  # `openai` reads on after the last event of a stream
         received, error, start = bytearray(), None, time.monotonic()
         bounds = _bounds(self._request)
-        most = bounds.most_bytes if bounds else MOST_BYTES
+        limit = bounds.most_bytes if bounds else MOST_BYTES
         try:
             async for piece in self._response.aiter_bytes():
                 received += piece
-                if len(received) > most:
-                    del received[most + 1 :]
+                if len(received) > limit:
+                    del received[limit + 1 :]
                     break
-        except SEND_ERRORS as broken:
-            error = encode_error(broken)
+        except SEND_ERRORS as failure:
+            error = encode_error(failure)
         except BaseException:
-            in_time = self._request.extensions.get("timeout", {}).get("read")
-            self._end(bytes(received), given_up(start, bounds, in_time))
+            read_timeout = self._request.extensions.get("timeout", {}).get("read")
+            self._store(bytes(received), given_up(start, bounds, read_timeout))
             raise
-        exchange = self._end(bytes(received), error)
+        exchange = self._store(bytes(received), error)
         yield exchange.response_body
         if exchange.error is not None:
             raise decode_error(exchange)
 
-    def _end(self, body: bytes, error: str | None) -> Exchange:
-        self._kept = True
+    def _store(self, body: bytes, error: str | None) -> Exchange:
+        self._stored = True
         answer = self._response
-        return self._keep(status=answer.status_code, headers=answer.headers.multi_items(), body=body, error=error)
+        return self._write(status=answer.status_code, headers=answer.headers.multi_items(), body=body, error=error)
 
     async def aclose(self) -> None:
-        if not self._kept:
-            self._end(b"", None)  # a redirect or a refused search, whose body nobody needed
+        if not self._stored:
+            self._store(b"", None)  # a redirect or a refused search, whose body nobody needed
         await self._response.aclose()
 
 
-class _Recorded(AsyncByteStream):
+class _RecordedBody(AsyncByteStream):
     """The body of a recorded answer, and how it broke off, if it did."""
 
     def __init__(self, exchange: Exchange, slot: "Slot") -> None:
@@ -158,10 +158,10 @@ class _Recorded(AsyncByteStream):
         await reraise(self._exchange, self._slot)
 
 
-async def _replayed(exchange: Exchange, slot: "Slot") -> Response:
+async def _recorded_response(exchange: Exchange, slot: "Slot") -> Response:
     if exchange.status is None:
         await reraise(exchange, slot)
-    return Response(exchange.status or 0, headers=exchange.response_headers, stream=_Recorded(exchange, slot))
+    return Response(exchange.status or 0, headers=exchange.response_headers, stream=_RecordedBody(exchange, slot))
 
 
 def _bounds(request: Request) -> Bounds | None:
@@ -177,8 +177,8 @@ def given_up(start: float, bounds: Bounds | None = None, in_time: float | None =
         if current().time_is_up:
             return TIME_UP
     seconds = time.monotonic() - start
-    too_late = bounds is not None and asyncio.get_running_loop().time() >= bounds.deadline - _LATE
-    return f"{GIVEN_UP}: {0 if too_late or (in_time is not None and seconds >= in_time - _LATE) else seconds:.2f}"
+    too_late = bounds is not None and asyncio.get_running_loop().time() >= bounds.deadline - _SLACK
+    return f"{GIVEN_UP}: {0 if too_late or (in_time is not None and seconds >= in_time - _SLACK) else seconds:.2f}"
 
 
 async def reraise(exchange: Exchange, slot: "Slot") -> None:
@@ -189,11 +189,11 @@ async def reraise(exchange: Exchange, slot: "Slot") -> None:
     """
     name, _, seconds = (exchange.error or "").partition(": ")
     if name == GIVEN_UP and float(seconds):
-        await asyncio.sleep(float(seconds) + 2 * _LATE)
+        await asyncio.sleep(float(seconds) + 2 * _SLACK)
     if name == TIME_UP and current().limits.sample_seconds is not None:
         while not slot.used_up:  # noqa: ASYNC110  taking the last exchange sets no event
-            await asyncio.sleep(_LATE)
-        await asyncio.sleep(_LATE)
+            await asyncio.sleep(_SLACK)
+        await asyncio.sleep(_SLACK)
         current().end_time()
         await asyncio.Event().wait()
     if exchange.error is not None:

@@ -24,14 +24,14 @@ from aiq.llm.http import Headers, Response
 Form = Literal["yaml", "json"]
 
 _SERIALIZERS: Final = {"yaml": yamlserializer, "json": jsonserializer}
-_PLAIN: Final = re.compile(r"[a-z0-9_-]+/[0-9]+|[a-z]+")
+_PLAIN_NAME: Final = re.compile(r"[a-z0-9_-]+/[0-9]+|[a-z]+")
 _SLUG_CHARS: Final = 60
 
 
 def file_name(cassette: str, form: Form) -> str:
     """A file name that any file system accepts, unique to the cassette even where case is ignored."""
     slug = re.sub(r"[^A-Za-z0-9_-]+", "-", cassette)
-    if not _PLAIN.fullmatch(cassette) or len(slug) > _SLUG_CHARS:
+    if not _PLAIN_NAME.fullmatch(cassette) or len(slug) > _SLUG_CHARS:
         slug = f"{slug[:_SLUG_CHARS]}.{hashlib.sha256(cassette.encode()).hexdigest()[:12]}"
     return f"{slug}.{form}"
 
@@ -39,20 +39,21 @@ def file_name(cassette: str, form: Form) -> str:
 def to_vcr(exchanges: Iterable[Exchange], form: Form) -> tuple[str, int, Counter[str]]:
     """The text of a vcrpy cassette, the number of exchanges it holds, and by kind the number that it cannot hold."""
     held: list[Exchange] = []
-    without: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     for exchange in exchanges:
-        if reason := _unheld(exchange, form):
-            without[reason] += 1
+        if reason := _skip_reason(exchange, form):
+            skipped[reason] += 1
         else:
             held.append(exchange)
     requests = [
-        vcr.request.Request(each.method, each.url, each.request_body, dict(each.request_headers)) for each in held
+        vcr.request.Request(exchange.method, exchange.url, exchange.request_body, dict(exchange.request_headers))
+        for exchange in held
     ]
-    interactions = {"requests": requests, "responses": [_response(each) for each in held]}
-    return vcr.serialize.serialize(interactions, _SERIALIZERS[form]), len(held), without
+    interactions = {"requests": requests, "responses": [_response(exchange) for exchange in held]}
+    return vcr.serialize.serialize(interactions, _SERIALIZERS[form]), len(held), skipped
 
 
-def _unheld(exchange: Exchange, form: Form) -> str | None:
+def _skip_reason(exchange: Exchange, form: Form) -> str | None:
     """Why vcrpy cannot hold the exchange; None if it can."""
     if exchange.method == TOOL:
         return "call of a tool"
@@ -99,17 +100,17 @@ def from_vcr(path: Path, redactor: Redactor) -> list[Exchange]:
 
 def _exchange(request: Any, response: dict[str, Any], redactor: Redactor) -> Exchange:
     canonical_url(request.uri)  # raises ValueError for an invalid address
-    asked = Headers(request.headers)
+    request_headers = Headers(request.headers)
     status, headers, body = _decoded(response)
     return Exchange(
         method=request.method,
         url=redactor.text(request.uri),
-        request_headers=redactor.headers(asked.multi_items(), REQUEST_HEADERS),
-        request_body=redactor.body(_bytes(request.body_bytes), asked.get("content-type", "")),
+        request_headers=redactor.headers(request_headers.multi_items(), REQUEST_HEADERS),
+        request_body=redactor.body(_bytes(request.body_bytes), request_headers.get("content-type", "")),
         status=status,
         response_headers=redactor.headers(headers.multi_items(), RESPONSE_HEADERS),
         response_body=redactor.body(body, headers.get("content-type", "")),
-        role=asked.get(ROLE, ""),
+        role=request_headers.get(ROLE, ""),
     )
 
 
@@ -120,11 +121,11 @@ def _decoded(response: dict[str, Any]) -> tuple[int, Headers, bytes]:
     """
     lists = {name: [values] if isinstance(values, str) else values for name, values in response["headers"].items()}
     body = {"string": _bytes(response["body"]["string"])}
-    plain = vcr.filters.decode_response({**response, "headers": lists, "body": body})
-    headers = Headers([(name, value) for name, values in plain["headers"].items() for value in values])
+    decoded = vcr.filters.decode_response({**response, "headers": lists, "body": body})
+    headers = Headers([(name, value) for name, values in decoded["headers"].items() for value in values])
     if (encoding := headers.get("content-encoding", "identity")) != "identity":
         raise ValueError(f"an answer is encoded as {encoding}, which needs a package that is not installed")
-    return int(plain["status"]["code"]), headers, plain["body"]["string"]
+    return int(decoded["status"]["code"]), headers, decoded["body"]["string"]
 
 
 def _bytes(body: Any) -> bytes:

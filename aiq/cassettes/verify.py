@@ -30,9 +30,9 @@ def findings(store: Store, redactor: Redactor) -> Iterator[str]:
         for name, whole in store.names().items():
             if not whole:
                 yield f"{store.path}: {name}: its recording was cut off; complete it with cassette=auto"
-        yield from _in_exchanges(store, redactor)
-        left = () if damage else store.rows("SELECT id FROM items")
-        if count := len({item for (item,) in left} - (store.referenced_items() if left else set())):
+        yield from _exchange_findings(store, redactor)
+        rows = () if damage else store.rows("SELECT id FROM items")
+        if count := len({item for (item,) in rows} - (store.referenced_items() if rows else set())):
             remedy = f"`aiq cassettes forget {store.path.parent}` deletes what is not referred to"
             yield f"{store.path}: {plural(count, 'text')} without an exchange; {remedy}"
     except UserError as error:
@@ -59,24 +59,24 @@ def _digest(store: Store, item: int) -> bytes | None:
         return None
 
 
-def _in_exchanges(store: Store, redactor: Redactor) -> Iterator[str]:
+def _exchange_findings(store: Store, redactor: Redactor) -> Iterator[str]:
     """Exchanges that differ from what was recorded, and secrets by cassette and place."""
     changed: Counter[str] = Counter()
     secrets: Counter[tuple[str, str, str]] = Counter()
-    found = lru_cache(maxsize=None)(redactor.secret_kinds)
+    secret_kinds = lru_cache(maxsize=None)(redactor.secret_kinds)
     for row, name in store.rows(_EXCHANGES):
         try:
             exchange = store.exchange(row)
         except UserError:
             changed[name] += 1
         else:
-            secrets.update({(name, place, kind) for place, text in _texts(exchange) for kind in found(text)})
+            secrets.update({(name, place, kind) for place, text in _texts(exchange) for kind in secret_kinds(text)})
     for name, count in changed.items():
         yield f"{store.path}: {name}: {plural(count, 'exchange')} changed after being recorded; {RECORD_ANEW}"
     for (name, place, kind), count in secrets.items():
-        what = f"a secret ({kind}) in the {place} of {plural(count, 'exchange')}"
-        yield f"{store.path}: {name}: {what}; revoke it, and record again with cassette=record"
-    for kind in found(json.dumps([store.about, *store.names()], ensure_ascii=False)):
+        finding = f"a secret ({kind}) in the {place} of {plural(count, 'exchange')}"
+        yield f"{store.path}: {name}: {finding}; revoke it, and record again with cassette=record"
+    for kind in secret_kinds(json.dumps([store.about, *store.names()], ensure_ascii=False)):
         yield f"{store.path}: a secret ({kind}) in the run's settings or a name; revoke it, {RECORD_ANEW}"
 
 

@@ -48,27 +48,27 @@ class Chat:
 
     def request(self, body: Mapping[str, Any], settings: LlmSettings, role: str | None, seed: int) -> dict[str, Any]:
         """Add the seed, the role's extra body, and the configured temperature and token limit if the body has none."""
-        asked = dict(body)
+        fields = dict(body)
         if role is not None:
             setup: Any = settings.setup(role)
             limit = None if "max_tokens" in body else setup["max_tokens"]
             options = {"temperature": setup["temperature"], "max_completion_tokens": limit}
-            given = {name: value for name, value in options.items() if value is not None}
-            asked = {**given, **body, **setup["extra_body"]}
-        return adapted({**asked, "seed": seed}, settings.quirks)
+            defaults = {name: value for name, value in options.items() if value is not None}
+            fields = {**defaults, **body, **setup["extra_body"]}
+        return adapted({**fields, "seed": seed}, settings.quirks)
 
     def messages(self, body: Mapping[str, Any]) -> Any:
         return body.get("messages")
 
     def read(self, answer: Any, body: Mapping[str, Any]) -> Answer:
         try:
-            first, *others = answer["choices"]
-            message, finish_reason = as_openai_message(first["message"], body["messages"]), first.get("finish_reason")
+            choice, *others = answer["choices"]
+            message, finish_reason = as_openai_message(choice["message"], body["messages"]), choice.get("finish_reason")
         except (LookupError, TypeError, AttributeError, ValueError):
             raise ValueError("an answer without choices") from None
-        if first.get("error") or failed(finish_reason):
+        if choice.get("error") or failed(finish_reason):
             raise ValueError(f"the endpoint broke off its answer (finish_reason {finish_reason})")
-        return Answer({**answer, "choices": [{**first, "message": message}, *others]}, message, finish_reason)
+        return Answer({**answer, "choices": [{**choice, "message": message}, *others]}, message, finish_reason)
 
 
 class Embeddings:
@@ -88,15 +88,15 @@ class Embeddings:
         return [{"role": "user", "content": text} for text in texts]
 
     def read(self, answer: Any, body: Mapping[str, Any]) -> Answer:
-        found = read_vectors(answer, len(_texts(body)))
-        return Answer(answer, {"content": f"{len(found)} vectors of {len(found[0])} numbers"})
+        vectors = read_vectors(answer, len(_texts(body)))
+        return Answer(answer, {"content": f"{len(vectors)} vectors of {len(vectors[0])} numbers"})
 
 
 def _texts(body: Mapping[str, Any]) -> list[Any]:
     """The texts of a request, each a string or its token ids."""
-    given = body.get("input")
-    one = not isinstance(given, list) or (bool(given) and all(isinstance(part, int) for part in given))
-    return [given] if one else list(given or ())
+    value = body.get("input")
+    single = not isinstance(value, list) or (bool(value) and all(isinstance(part, int) for part in value))
+    return [value] if single else list(value or ())
 
 
 def read_vectors(answer: Any, count: int) -> list[list[float]]:
@@ -106,17 +106,17 @@ def read_vectors(answer: Any, count: int) -> list[list[float]]:
     """
     try:
         entries = sorted(answer["data"], key=lambda entry: entry.get("index", 0))
-        found = [_numbers(entry["embedding"]) for entry in entries]
+        vectors = [_numbers(entry["embedding"]) for entry in entries]
     except (LookupError, TypeError, AttributeError, ValueError, struct.error):
         raise ValueError("an answer without embeddings") from None
-    lengths = dict.fromkeys(map(len, found))
-    if len(found) != count:
-        raise ValueError(f"an answer with {len(found)} embeddings for {count} texts")
+    lengths = dict.fromkeys(map(len, vectors))
+    if len(vectors) != count:
+        raise ValueError(f"an answer with {len(vectors)} embeddings for {count} texts")
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(f"an answer with embeddings of {' and '.join(map(str, lengths))} numbers")
-    if not all(math.isfinite(number) for vector in found for number in vector):
+    if not all(math.isfinite(number) for vector in vectors for number in vector):
         raise ValueError("an answer with a number in an embedding that is not finite")
-    return found
+    return vectors
 
 
 def _numbers(embedding: Any) -> list[float]:

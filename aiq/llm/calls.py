@@ -105,11 +105,11 @@ class ModelCall:
 
     def request(self, attempt: int) -> Request:
         """The HTTP request of one send; `attempt` counts earlier sends of the same call."""
-        asked, content = self.original, json.dumps(self.body, ensure_ascii=False).encode()
-        own = {name: value for name, value in asked.headers.items() if name not in _DROPPED}
-        headers = {"host": asked.url.netloc.decode(), **own, "content-length": str(len(content)), ATTEMPT: str(attempt)}
+        call, content = self.original, json.dumps(self.body, ensure_ascii=False).encode()
+        kept = {name: value for name, value in call.headers.items() if name not in _DROPPED}
+        headers = {"host": call.url.netloc.decode(), **kept, "content-length": str(len(content)), ATTEMPT: str(attempt)}
         stream = ByteStream(content)  # `content=` would look up each of the headers again
-        request = Request("POST", asked.url, headers=headers, stream=stream, extensions=asked.extensions)
+        request = Request("POST", call.url, headers=headers, stream=stream, extensions=call.extensions)
         request.read()
         return request
 
@@ -124,11 +124,11 @@ def read_call(asked: CallRequest, session: Session, settings: LlmSettings) -> Mo
         raise RuntimeError(f"a model call lacks the header {ROLE}: create clients only through RunModels")
     body = _without_tools(asked.body, session)
     section = "llm" if url.startswith(settings.base_url.rstrip("/") + "/") else "agent"
-    whose = role if section == "llm" else None  # another endpoint has options of its own
+    options_role = role if section == "llm" else None  # another endpoint has options of its own
     seed = session.seed(int(asked.headers.get(VOTE, "0")), asked.headers.get(SUBJECT))
-    wanted = asked.api.request(body, settings, whose, seed)
+    request_body = asked.api.request(body, settings, options_role, seed)
     wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
-    return ModelCall(asked, role, {}, "", url, wants_usage, section).with_body(wanted)
+    return ModelCall(asked, role, {}, "", url, wants_usage, section).with_body(request_body)
 
 
 def _without_tools(body: Mapping[str, Any], session: Session) -> Mapping[str, Any]:
@@ -136,15 +136,15 @@ def _without_tools(body: Mapping[str, Any], session: Session) -> Mapping[str, An
 
     Otherwise a model may take the refusals that it gets instead of results for something that a page says.
     """
-    if session.limits.on_limit == "stop" or not (offered := body.get("tools")):
+    if session.limits.on_limit == "stop" or not (tools := body.get("tools")):
         return body
     names = {tool.name for tool in session.tools.select(None)}
-    own = [tool for tool in offered if tool.get("function", {}).get("name") not in names]
-    if len(own) == len(offered) or not session.spent():
+    agent_tools = [tool for tool in tools if tool.get("function", {}).get("name") not in names]
+    if len(agent_tools) == len(tools) or not session.spent():
         return body
-    left = {name: value for name, value in body.items() if name not in ("tools", "tool_choice", "parallel_tool_calls")}
+    rest = {name: value for name, value in body.items() if name not in ("tools", "tool_choice", "parallel_tool_calls")}
     messages = {"messages": [*body["messages"], {"role": "user", "content": f"{BUDGET_SPENT}."}]}
-    return left | messages | ({"tools": own} if own else {})
+    return rest | messages | ({"tools": agent_tools} if agent_tools else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,15 +176,15 @@ class Exchange:
         self, call: ModelCall, session: Session, prices: PriceList, ended: Callable[[Usage | None], None]
     ) -> None:
         self.attempt = session.usage.sent(call.digest)
-        self._likely: dict[Quantity, float] = {"model_calls": 1}
+        self._estimate: dict[Quantity, float] = {"model_calls": 1}
         if session.limits.uses_estimates:
-            self._likely |= prices.estimate(call.body, None)
+            self._estimate |= prices.estimate(call.body, None)
         for ledger in (session.usage, session.spend):
-            ledger.begin(self._likely)
+            ledger.begin(self._estimate)
         self._call = call
         self._session = session
         self._prices = prices
-        self._ended = ended
+        self._on_end = ended
         self._start = time.perf_counter()
         self._open = True
         session.open_calls[self] = self.lost
@@ -201,45 +201,45 @@ class Exchange:
     def refused(self, failure: Failure, *, counted: bool) -> Failure:
         """The endpoint answered with an error status: an exchange that costs no tokens."""
         self._book(Usage(calls=1) if counted else None, status=failure.status, error=failure.message)
-        return replace(failure, lasted=self._lasted())
+        return replace(failure, lasted=self._elapsed())
 
     def lost(self, error: str, *, status: int | None = None, reply: Any = None, reported: Any = None) -> Failure:
         """The request went out but no complete answer came: tokens may have been spent on it."""
-        seen = reply or ("" if status else None)
-        self._book(self._usage(reported, seen), status=status, error=error, reply=reply)
-        return Failure(error, status, lasted=self._lasted(), unreachable=status == 200)
+        counted_reply = reply or ("" if status else None)
+        self._book(self._usage(reported, counted_reply), status=status, error=error, reply=reply)
+        return Failure(error, status, lasted=self._elapsed(), unreachable=status == 200)
 
     def unsent(self, error: str) -> Failure:
         """No connection: nothing was exchanged and nothing is counted, but the attempt is logged."""
         self._book(None, status=None, error=error)
-        return Failure(error, lasted=self._lasted(), unreachable=True)
+        return Failure(error, lasted=self._elapsed(), unreachable=True)
 
-    def _lasted(self) -> float:
+    def _elapsed(self) -> float:
         return time.perf_counter() - self._start
 
     def _usage(self, reported: Any, reply: Any) -> Usage:
         return self._prices.usage(self._call.body, reply, reported)
 
-    def _book(self, usage: Usage | None, **what: Any) -> None:
+    def _book(self, usage: Usage | None, **fields: Any) -> None:
         if not self._open:
             return
         self._open = False
         del self._session.open_calls[self]
         for ledger in (self._session.usage, self._session.spend):
-            ledger.end(self._likely)
+            ledger.end(self._estimate)
         if usage is not None:
             self._session.record_usage(self._call.role, usage)
-        called = ModelCalled(
+        event = ModelCalled(
             operation="chat" if self._call.api.writes else "embeddings",
             call_id=f"model-{self._call.digest[:16]}-{self.attempt}",
             role=self._call.role,
             model=self._call.model,
             attempt=self.attempt,
-            latency_ms=self._lasted() * 1000,
+            latency_ms=self._elapsed() * 1000,
             usage=usage,
             messages=self._call.api.messages(self._call.body),
             request_sha256=self._call.digest,
-            **what,
+            **fields,
         )
-        self._session.events.emit(called)
-        self._ended(usage)
+        self._session.events.emit(event)
+        self._on_end(usage)

@@ -48,12 +48,12 @@ class RunChatModel(BaseChatModel):
 
     def bind_tools(self, tools: Sequence[Any], *, tool_choice: Any = None, **options: Any) -> Runnable[Any, AIMessage]:
         """Offer these tools; `tool_choice`: the name of one that must be called, or a value of OpenAI's field."""
-        offered = [convert_to_openai_tool(tool) for tool in tools]
-        if tool_choice in [tool["function"]["name"] for tool in offered]:
+        definitions = [convert_to_openai_tool(tool) for tool in tools]
+        if tool_choice in [tool["function"]["name"] for tool in definitions]:
             tool_choice = {"type": "function", "function": {"name": tool_choice}}
         elif tool_choice in ("any", True):
             tool_choice = "required"
-        return self.bind(tools=offered, tool_choice=tool_choice or None, **options)
+        return self.bind(tools=definitions, tool_choice=tool_choice or None, **options)
 
     def _generate(self, *_: Any, **__: Any) -> ChatResult:
         raise RuntimeError("synchronous model calls are not supported: use the async methods (ainvoke, astream)")
@@ -84,8 +84,8 @@ class RunChatModel(BaseChatModel):
 
     def _body(self, messages: list[BaseMessage], **options: Any) -> dict[str, Any]:
         """The body of a request."""
-        given = {name: value for name, value in options.items() if value is not None}
-        return {"model": self.model, "messages": [_wire(message) for message in messages], **given}
+        fields = {name: value for name, value in options.items() if value is not None}
+        return {"model": self.model, "messages": [_wire(message) for message in messages], **fields}
 
 
 def _wire(message: BaseMessage) -> dict[str, Any]:
@@ -95,23 +95,23 @@ def _wire(message: BaseMessage) -> dict[str, Any]:
         content = convert_to_openai_messages([message], text_format="block")[0]["content"]
     if isinstance(message, ToolMessage):
         return {"content": content, "role": "tool", "tool_call_id": message.tool_call_id}
-    name = {} if message.name is None else {"name": message.name}
-    wire = {"content": content, **name, "role": _ROLES.get(message.type, message.type)}
+    name_field = {} if message.name is None else {"name": message.name}
+    wire = {"content": content, **name_field, "role": _ROLES.get(message.type, message.type)}
     if not isinstance(message, AIMessage) or not (message.tool_calls or message.invalid_tool_calls):
         return wire
     calls = [(call, json.dumps(call["args"], ensure_ascii=False)) for call in message.tool_calls]
-    made = [*calls, *((call, call["args"]) for call in message.invalid_tool_calls)]
-    kept = message.additional_kwargs
+    all_calls = [*calls, *((call, call["args"]) for call in message.invalid_tool_calls)]
+    extras = message.additional_kwargs
     wire["tool_calls"] = [
         {
             "type": "function",
             "id": call["id"],
             "function": {"name": call["name"], "arguments": arguments},
-            **kept.get(_BY_CALL, {}).get(call["id"], {}),
+            **extras.get(_BY_CALL, {}).get(call["id"], {}),
         }
-        for call, arguments in made
+        for call, arguments in all_calls
     ]
-    return {**wire, "content": content or None, **returned_fields(kept)}
+    return {**wire, "content": content or None, **returned_fields(extras)}
 
 
 def _message(wire: Mapping[str, Any], **metadata: Any) -> AIMessage:
@@ -122,21 +122,21 @@ def _message(wire: Mapping[str, Any], **metadata: Any) -> AIMessage:
             calls["tool_calls"].append(parse_tool_call(call, return_id=True))
         except (ValueError, RecursionError) as error:
             calls["invalid_tool_calls"].append(make_invalid_tool_call(call, str(error)))
-    said = {**({"refusal": wire["refusal"]} if wire.get("refusal") else {}), **returned_fields(wire)}
-    if by_call := {call["id"]: kept for call in wire.get("tool_calls") or () if (kept := returned_fields(call))}:
-        said[_BY_CALL] = by_call
-    return AIMessage(wire.get("content") or "", additional_kwargs=said, **calls, **metadata)
+    extras = {**({"refusal": wire["refusal"]} if wire.get("refusal") else {}), **returned_fields(wire)}
+    if by_call := {call["id"]: fields for call in wire.get("tool_calls") or () if (fields := returned_fields(call))}:
+        extras[_BY_CALL] = by_call
+    return AIMessage(wire.get("content") or "", additional_kwargs=extras, **calls, **metadata)
 
 
 def _usage(reported: Any) -> UsageMetadata | None:
     if not reported:
         return None
-    read, written = reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0
+    input_tokens, output_tokens = reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0
     cached = (reported.get("prompt_tokens_details") or {}).get("cached_tokens")
     return UsageMetadata(
-        input_tokens=read,
-        output_tokens=written,
-        total_tokens=read + written,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        total_tokens=input_tokens + output_tokens,
         input_token_details={} if cached is None else {"cache_read": cached},
         output_token_details={},
     )

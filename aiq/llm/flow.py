@@ -184,7 +184,7 @@ class Flow:
         """How many calls may be under way at once."""
         self._round = self._outcomes = self._lost = 0
         """A round begins when the window is halved; what was sent before says nothing about the smaller window."""
-        self._held = now
+        self._held_until = now
         self._one_by_one = 0
         """How many calls must still go one after another, after a wait that the endpoint asked for."""
         self._under_way: set[Send] = set()
@@ -207,7 +207,7 @@ class Flow:
         if self._replayed:
             return
         send.number = next(self._numbers)
-        insort(self._waiting, send, key=lambda one: (-one.failures, one.number))
+        insort(self._waiting, send, key=lambda queued: (-queued.failures, queued.number))
         self._release()
         if send in self._under_way:
             return
@@ -224,27 +224,27 @@ class Flow:
         """Start every send that may go now, and set a timer for the next one."""
         now = self._now()
         while self._waiting and len(self._under_way) < int(self.window):
-            opens = max(self._held, *(budget.due for budget in self._budgets.values()))
-            if opens <= now:
-                first = next((send for send in self._waiting if self._opens(send, now) <= now), None)
-                if first is not None:
-                    self._start(first, now)
+            opens_at = max(self._held_until, *(budget.due for budget in self._budgets.values()))
+            if opens_at <= now:
+                next_send = next((send for send in self._waiting if self._opens_at(send, now) <= now), None)
+                if next_send is not None:
+                    self._start(next_send, now)
                     continue
-                opens = min(self._opens(send, now) for send in self._waiting)
-            if opens < math.inf:
+                opens_at = min(self._opens_at(send, now) for send in self._waiting)
+            if opens_at < math.inf:
                 if self._timer is not None:
                     self._timer.cancel()
-                self._timer = asyncio.get_running_loop().call_at(opens, self._release)
+                self._timer = asyncio.get_running_loop().call_at(opens_at, self._release)
             return
 
-    def _opens(self, send: Send, now: float) -> float:
+    def _opens_at(self, send: Send, now: float) -> float:
         """The time from which its model's buckets have room for it; now, if no call is under way that could tell."""
         buckets = self._buckets.get(send.model)
         if not buckets:
             return now
-        opens = max(bucket.opens(send.cost(unit), now) for unit, bucket in buckets.items())
-        alone = opens == math.inf and not any(other.model == send.model for other in self._under_way)
-        return now if alone else opens
+        opens_at = max(bucket.opens(send.cost(unit), now) for unit, bucket in buckets.items())
+        alone = opens_at == math.inf and not any(other.model == send.model for other in self._under_way)
+        return now if alone else opens_at
 
     def _start(self, send: Send, now: float) -> None:
         self._waiting.remove(send)
@@ -257,8 +257,8 @@ class Flow:
             bucket.left -= send.cost(unit)
         if self._one_by_one:
             self._one_by_one -= 1
-            first = self._settings.retry.first_seconds
-            self._held = now + first * jitter(send.digest, send.failures) / self.window
+            seconds = self._settings.retry.first_seconds
+            self._held_until = now + seconds * jitter(send.digest, send.failures) / self.window
         if send.turn is not None and not send.turn.done():
             send.turn.set_result(None)
 
@@ -267,8 +267,8 @@ class Flow:
         if send not in self._under_way:
             return
         self._under_way.remove(send)
-        if (tokens := self._budgets["tokens"]) and not (usage and usage.unreported_calls):
-            tokens.give_back(send.cost("tokens") - (usage.total_tokens if usage else 0))
+        if (budget := self._budgets["tokens"]) and not (usage and usage.unreported_calls):
+            budget.give_back(send.cost("tokens") - (usage.total_tokens if usage else 0))
         self._release()
 
     def note_response(self, send: Send, response: Response) -> None:
@@ -276,24 +276,24 @@ class Flow:
         if self._replayed:
             return
         now = self._now()
-        asked = retry_after(response.headers) if response.status_code >= 400 else None
-        if asked and asked <= LONGEST_WAIT:
-            self._held = max(self._held, now + asked)
+        wait = retry_after(response.headers) if response.status_code >= 400 else None
+        if wait and wait <= LONGEST_WAIT:
+            self._held_until = max(self._held_until, now + wait)
             self._one_by_one = int(self.window)
-        raw = [(name.lower(), value) for name, value in response.headers.raw]
-        limits = {name.decode(): value.decode("latin-1") for name, value in raw if b"ratelimit" in name}
+        headers = [(name.lower(), value) for name, value in response.headers.raw]
+        limits = {name.decode(): value.decode("latin-1") for name, value in headers if b"ratelimit" in name}
         buckets = self._buckets.setdefault(send.model, {})
         for unit in get_args(Unit) if limits or buckets else ():
-            found, known = _bucket(limits, unit, send.went, send.number), buckets.get(unit)
-            if found is None:
+            bucket, known = _bucket(limits, unit, send.went, send.number), buckets.get(unit)
+            if bucket is None:
                 if known is not None and known.opens(math.inf, now) == math.inf:
                     del buckets[unit]  # it was refilled, and answers no longer report it
-            elif known is None or found.number >= known.number:
+            elif known is None or bucket.number >= known.number:
                 if known is not None:
-                    found.follow(known)
-                later = (one for one in self._under_way if one.model == send.model and one.number > send.number)
-                found.left -= sum(one.cost(unit) for one in later)  # the endpoint had not seen these yet
-                buckets[unit] = found
+                    bucket.follow(known)
+                later = (other for other in self._under_way if other.model == send.model and other.number > send.number)
+                bucket.left -= sum(other.cost(unit) for other in later)  # the endpoint had not seen these yet
+                buckets[unit] = bucket
 
     def note_outcome(self, send: Send, failure: Failure | None) -> None:
         """Learn from an answer (None) or a failure how many calls to allow, and whether the endpoint is there."""
@@ -344,7 +344,7 @@ class Flow:
         return f"has not answered for {seconds:.0f} s ({silence.sends} tries, the last: {silence.last_error})"
 
 
-def _bucket(headers: Mapping[str, str], unit: Unit, went: float, number: int) -> Bucket | None:
+def _bucket(headers: Mapping[str, str], unit: Unit, start: float, number: int) -> Bucket | None:
     """What OpenAI's headers (platform.openai.com/docs/guides/rate-limits) say about a unit.
 
     For requests, those of draft-ietf-httpapi-ratelimit-headers-06 are read too. They do not say whether a bucket
@@ -352,10 +352,10 @@ def _bucket(headers: Mapping[str, str], unit: Unit, went: float, number: int) ->
     the call was sent, because it was admitted then, however long its answer took. A reset that is not worth waiting for
     (of a daily quota) is left to the refusal that will come.
     """
-    forms = [("x-ratelimit-{}-" + unit)] + (["ratelimit-{}"] if unit == "requests" else [])
-    for form in forms:
-        left, limit, resets = (headers.get(form.format(what), "") for what in ("remaining", "limit", "reset"))
+    templates = [("x-ratelimit-{}-" + unit)] + (["ratelimit-{}"] if unit == "requests" else [])
+    for template in templates:
+        left, limit, resets = (headers.get(template.format(part), "") for part in ("remaining", "limit", "reset"))
         seconds = span(resets)
         if left.isdecimal() and seconds is not None and seconds <= LONGEST_WAIT:
-            return Bucket(float(left), float(limit) if limit.isdecimal() else math.inf, went, went + seconds, number)
+            return Bucket(float(left), float(limit) if limit.isdecimal() else math.inf, start, start + seconds, number)
     return None

@@ -106,19 +106,19 @@ def read_error(body: bytes, key: str) -> tuple[str, str]:
 
 def error_text(error: Any, key: str) -> str:
     """What an error object says. Some endpoints repeat the key, which is removed before the text is cut."""
-    return " ".join(without_key(utf8_safe(_said(error)), key).split())[:MESSAGE_CHARS]
+    return " ".join(without_key(utf8_safe(_message(error)), key).split())[:MESSAGE_CHARS]
 
 
-def _said(error: Any) -> str:
+def _message(error: Any) -> str:
     """The message as OpenAI (`message`), Ollama (`error`) or FastAPI (a list of `loc` and `msg`) has it, or nested."""
     if isinstance(error, list) and error:
-        return "; ".join(map(_said, error))
+        return "; ".join(map(_message, error))
     if not isinstance(error, dict):
         return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
     inner = next((error[name] for name in ("message", "error", "msg", "detail") if error.get(name)), None)
-    said = json.dumps(error, ensure_ascii=False) if inner is None else _said(inner)
-    where = error.get("loc")
-    return f"{'.'.join(map(str, where))}: {said}" if isinstance(where, list) else said
+    message = json.dumps(error, ensure_ascii=False) if inner is None else _message(inner)
+    location = error.get("loc")
+    return f"{'.'.join(map(str, location))}: {message}" if isinstance(location, list) else message
 
 
 def without_key(text: str, key: str) -> str:

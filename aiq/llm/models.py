@@ -46,8 +46,8 @@ def read_key(variable: str | None, setting: str) -> str:
     """
     if variable is None:
         return ""
-    if (given := placeholder_key.get()) is not None:
-        return given
+    if (placeholder := placeholder_key.get()) is not None:
+        return placeholder
     if not _VARIABLE.fullmatch(variable):
         raise ConfigError(f"{setting} must be the name of an environment variable that holds the key, not the key")
     key = os.environ.get(variable, "").strip()
@@ -68,7 +68,7 @@ class RunModels:
         self._key = read_key(settings.api_key_env, "llm.api_key_env") or NO_KEY
         self._chat_url = URL(settings.base_url.rstrip("/") + CHAT.path)
         self._headers = {**client.headers, "content-type": "application/json", "authorization": f"Bearer {self._key}"}
-        self._waits = timeouts(settings).as_dict()
+        self._timeouts = timeouts(settings).as_dict()
         self._chats: dict[str, BaseChatModel] = {}
         self._clients: dict[str, AsyncOpenAI] = {}
 
@@ -151,24 +151,24 @@ class RunModels:
         self, role: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None, seconds: float | None = None
     ) -> Response:
         """Send a chat completion, its fields in the order of OpenAI's client; the answer is whole, or streams."""
-        first = ("model", "stream", "messages")
-        body = {name: body[name] for name in (*first, *sorted(body.keys() - set(first))) if name in body}
-        own = {**self._headers, ROLE: role, **(headers or {})}
-        waits = self._waits if seconds is None else timeouts(self._settings, seconds).as_dict()
-        return await self._client.ask(CallRequest(CHAT, self._chat_url, own, body, {"timeout": waits}))
+        first_fields = ("model", "stream", "messages")
+        body = {name: body[name] for name in (*first_fields, *sorted(body.keys() - set(first_fields))) if name in body}
+        all_headers = {**self._headers, ROLE: role, **(headers or {})}
+        timeout = self._timeouts if seconds is None else timeouts(self._settings, seconds).as_dict()
+        return await self._client.ask(CallRequest(CHAT, self._chat_url, all_headers, body, {"timeout": timeout}))
 
     async def embed(self, role: str, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
         url = self._settings.base_url.rstrip("/") + Embeddings.path
         headers = {ROLE: role, "authorization": f"Bearer {self._key}"}
-        found: list[list[float]] = []
+        vectors: list[list[float]] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
-            asked = [utf8_safe(text) for text in texts[start : start + TEXTS_AT_ONCE]]
-            body = {"model": model or self.name(role), "input": asked}  # no field that a server could refuse
+            batch = [utf8_safe(text) for text in texts[start : start + TEXTS_AT_ONCE]]
+            body = {"model": model or self.name(role), "input": batch}  # no field that a server could refuse
             answer = await self._client.post(url, json=body, headers=headers)
-            found += read_vectors(answer.json(), len(asked))
-        if lengths := [len(vector) for vector in found if len(vector) != len(found[0])]:
-            raise ModelError(f"{role}: {url} answered with embeddings of {len(found[0])} and {lengths[0]} numbers")
-        return found
+            vectors += read_vectors(answer.json(), len(batch))
+        if lengths := [len(vector) for vector in vectors if len(vector) != len(vectors[0])]:
+            raise ModelError(f"{role}: {url} answered with embeddings of {len(vectors[0])} and {lengths[0]} numbers")
+        return vectors
 
     async def check(self) -> None:
         """Raise RunAborted if the endpoint cannot be reached.
@@ -180,8 +180,8 @@ class RunModels:
         try:
             await self._client.get(url, headers=headers, extensions={RETRY: False})
         except SEND_ERRORS as error:
-            place = f"llm.base_url={self._settings.base_url}"
-            raise RunAborted(f"{place}: cannot be reached: {failure_text(error)}") from None
+            setting = f"llm.base_url={self._settings.base_url}"
+            raise RunAborted(f"{setting}: cannot be reached: {failure_text(error)}") from None
 
 
 def _wire(message: Message) -> Any:

@@ -64,7 +64,7 @@ class ModelTransport(AsyncBaseTransport):
         from aiohttp import ClientError, ClientTimeout
         from yarl import URL
 
-        self._session = self._session or self._opened()
+        self._session = self._session or self._open_session()
         limits = request.extensions.get("timeout", {})
         try:
             answer = await self._session.request(
@@ -76,13 +76,13 @@ class ModelTransport(AsyncBaseTransport):
                 timeout=ClientTimeout(sock_connect=limits.get("connect"), sock_read=limits.get("read")),
                 allow_redirects=False,
             )
-            whole = answer.content.is_eof() and answer.content_length is not None  # it came at once with its headers
-            body: dict[str, Any] = {"content": answer.content.read_nowait()} if whole else {"stream": _Body(answer)}
+            complete = answer.content.is_eof() and answer.content_length is not None  # it came at once with its headers
+            body: dict[str, Any] = {"content": answer.content.read_nowait()} if complete else {"stream": _Body(answer)}
         except (ClientError, OSError) as error:
             raise _failure(error) from error
         return Response(answer.status, headers=list(answer.raw_headers), **body)
 
-    def _opened(self) -> "ClientSession":
+    def _open_session(self) -> "ClientSession":
         """A session that adds nothing to requests and keeps nothing from answers; it belongs to the running loop."""
         from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 

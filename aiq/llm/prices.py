@@ -36,23 +36,23 @@ def plain_usage(reported: object) -> dict[str, Any]:
     prompt has 0: some proxies write 0 for what they do not know.
     """
     counts = _counts(reported) if isinstance(reported, Mapping) else {}
-    beyond = counts.get("total_tokens", -1) - counts.get("prompt_tokens", 0)
-    if beyond >= 0:
-        counts["completion_tokens"] = max(beyond, counts.get("completion_tokens", 0))
+    answer_tokens = counts.get("total_tokens", -1) - counts.get("prompt_tokens", 0)
+    if answer_tokens >= 0:
+        counts["completion_tokens"] = max(answer_tokens, counts.get("completion_tokens", 0))
     if not counts.get("prompt_tokens") or "completion_tokens" not in counts:
         return {}
     return {**counts, "total_tokens": counts["prompt_tokens"] + counts["completion_tokens"]}
 
 
 def _counts(values: Mapping[str, Any]) -> dict[str, Any]:
-    read = {name: _counts(value) if isinstance(value, Mapping) else _count(value) for name, value in values.items()}
-    return {name: value for name, value in read.items() if value is not None}
+    counts = {name: _counts(value) if isinstance(value, Mapping) else _count(value) for name, value in values.items()}
+    return {name: value for name, value in counts.items() if value is not None}
 
 
 def _cached(counts: Mapping[str, Any]) -> int:
     """The prompt tokens that came from a cache, by OpenAI's field name, Moonshot's or DeepSeek's."""
-    read = {**counts, **(counts.get("prompt_tokens_details") or {})}
-    return int(read.get("cached_tokens") or read.get("prompt_cache_hit_tokens") or 0)
+    fields = {**counts, **(counts.get("prompt_tokens_details") or {})}
+    return int(fields.get("cached_tokens") or fields.get("prompt_cache_hit_tokens") or 0)
 
 
 class PriceList:
@@ -74,10 +74,10 @@ class PriceList:
             prompt = counts["prompt_tokens"]
             cached = min(_cached(counts), prompt)
             usage = Usage(calls=1, input_tokens=prompt, cached_tokens=cached, output_tokens=counts["completion_tokens"])
-        guess = {} if counts else self.estimate(body, reply)
-        costs: dict[str, Any] = {"cost_usd": None, "estimated_tokens": guess.get("tokens", 0)}
+        estimate = {} if counts else self.estimate(body, reply)
+        costs: dict[str, Any] = {"cost_usd": None, "estimated_tokens": estimate.get("tokens", 0)}
         if self.knows(model):
-            costs |= {"cost_usd": self._prices[model].cost(usage), "estimated_usd": guess.get("usd", 0.0)}
+            costs |= {"cost_usd": self._prices[model].cost(usage), "estimated_usd": estimate.get("usd", 0.0)}
         elif model not in self._warned:
             self._warned.add(model)
             _log.warning("llm.prices has no price for model '%s': its cost is unknown", model)
@@ -93,14 +93,14 @@ class PriceList:
         A reply that did not come (None) counts as the longest that the request allows.
         """
         price = self._prices.get(str(body.get("model", "")))
-        longest = _count(body.get("max_completion_tokens") or body.get("max_tokens")) or 0
-        tokens = Usage(
+        max_tokens = _count(body.get("max_completion_tokens") or body.get("max_tokens")) or 0
+        usage = Usage(
             input_tokens=self._tokens(
                 [body[name] for name in ("messages", "tools", "response_format", "input") if name in body]
             ),
-            output_tokens=longest if reply is None else self._tokens(reply),
+            output_tokens=max_tokens if reply is None else self._tokens(reply),
         )
-        return {"tokens": tokens.total_tokens, "usd": 0.0 if price is None else price.cost(tokens)}
+        return {"tokens": usage.total_tokens, "usd": 0.0 if price is None else price.cost(usage)}
 
     def tokens(self, body: Mapping[str, Any]) -> int:
         """How many tokens a call may take: those of its text, and the longest answer that it allows."""
@@ -110,5 +110,5 @@ class PriceList:
         """How many tokens a JSON value has at `llm.characters_per_token`."""
         text = json.dumps(value, ensure_ascii=False)
         latin, cjk = (sum(map(len, script.findall(text))) for script in (_LATIN, _CJK))
-        counted = ((latin, self._ratios.latin), (cjk, self._ratios.cjk), (len(text) - latin - cjk, self._ratios.other))
-        return round(sum(characters / ratio for characters, ratio in counted))
+        counts = ((latin, self._ratios.latin), (cjk, self._ratios.cjk), (len(text) - latin - cjk, self._ratios.other))
+        return round(sum(characters / ratio for characters, ratio in counts))

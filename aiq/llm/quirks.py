@@ -20,7 +20,7 @@ _NAMES_FORM: Final = re.compile("response_format|json_schema|json_object")
 
 _INSTRUCTION: Final = "Answer with one JSON object and nothing else. It has the form that this JSON schema states:"
 
-_WITHOUT: Final = {
+_QUIRKS: Final = {
     "seed": "seed=false",
     "temperature": "temperature=false",
     "max_completion_tokens": "limit_field=max_tokens",
@@ -31,7 +31,7 @@ _WITHOUT: Final = {
 """By request field: the quirk that leaves it out."""
 
 
-_RETURNED: Final = ("reasoning_content", "reasoning_details", "extra_content")
+_RETURNED_FIELDS: Final = ("reasoning_content", "reasoning_details", "extra_content")
 
 
 def returned_fields(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def returned_fields(said: Mapping[str, Any]) -> dict[str, Any]:
     https://api-docs.deepseek.com/guides/thinking_mode), Gemini (`extra_content` of a call, the signature of a thought,
     https://ai.google.dev/gemini-api/docs/thought-signatures), OpenRouter for such models (`reasoning_details`).
     """
-    return {name: said[name] for name in _RETURNED if said.get(name)}
+    return {name: said[name] for name in _RETURNED_FIELDS if said.get(name)}
 
 
 def adapted(body: Mapping[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
@@ -56,11 +56,11 @@ def adapted(body: Mapping[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
             body.pop(field, None)
     if quirks.limit_field == "max_tokens" and "max_completion_tokens" in body:
         body["max_tokens"] = body.pop("max_completion_tokens")
-    body["messages"] = [_message(message, quirks) for message in body.get("messages") or ()]
+    body["messages"] = [_adapt_message(message, quirks) for message in body.get("messages") or ()]
     return structured_as(body, quirks.structured)
 
 
-def _message(message: dict[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
+def _adapt_message(message: dict[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
     if not quirks.message_name:
         message = {name: value for name, value in message.items() if name != "name"}
     if not quirks.null_content and message.get("tool_calls") and message.get("content") is None:
@@ -70,13 +70,13 @@ def _message(message: dict[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
 
 def refused_field(status: int | None, said: str, body: Mapping[str, Any]) -> str | None:
     """The field of a request that an endpoint's refusal names and a quirk can leave out, if there is one."""
-    named = (field for field in _WITHOUT if field in body and re.search(rf"\b{field}\b", said))
-    return next(named, None) if status in _WRONG_REQUEST else None
+    fields = (field for field in _QUIRKS if field in body and re.search(rf"\b{field}\b", said))
+    return next(fields, None) if status in _WRONG_REQUEST else None
 
 
 def without_field(field: str) -> str:
     """The setting that leaves this field out of requests."""
-    return f"llm.quirks.{_WITHOUT[field]}"
+    return f"llm.quirks.{_QUIRKS[field]}"
 
 
 def form_of(body: Mapping[str, Any]) -> str:
@@ -87,14 +87,14 @@ def form_of(body: Mapping[str, Any]) -> str:
 
 def structured_as(body: Mapping[str, Any], form: str) -> dict[str, Any]:
     """The request in this form, if its own is stricter; its messages then state the schema."""
-    asked = form_of(body)
-    if FORMS.index(form) <= FORMS.index(asked):
+    own_form = form_of(body)
+    if FORMS.index(form) <= FORMS.index(own_form):
         return dict(body)
-    wanted = {"response_format": {"type": form}} if form != FORMS[-1] else {}
+    format_field = {"response_format": {"type": form}} if form != FORMS[-1] else {}
     rest = {name: value for name, value in body.items() if name != "response_format"}
-    if asked == FORMS[0]:
+    if own_form == FORMS[0]:
         rest["messages"] = _with_instruction(body["messages"], body["response_format"]["json_schema"].get("schema"))
-    return {**rest, **wanted}
+    return {**rest, **format_field}
 
 
 def _with_instruction(messages: Sequence[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
@@ -157,11 +157,11 @@ def as_openai_message(message: Any, asked: Iterable[Mapping[str, Any]]) -> dict[
     if not isinstance(message, dict):
         raise TypeError(f"a message is not a {type(message).__name__}")
     texts = {part: message[part] for part in ("content", "refusal") if not isinstance(message.get(part), str | None)}
-    changed = {**message, **{part: _text(given) for part, given in texts.items()}}
+    result = {**message, **{part: _text(value) for part, value in texts.items()}}
     if message.get("tool_calls"):
-        taken = [call.get("id") for earlier in asked for call in earlier.get("tool_calls") or ()]
-        changed["tool_calls"] = list(_calls(message["tool_calls"], taken))
-    return changed
+        taken_ids = [call.get("id") for earlier in asked for call in earlier.get("tool_calls") or ()]
+        result["tool_calls"] = list(_calls(message["tool_calls"], taken_ids))
+    return result
 
 
 def _text(content: Any) -> str:
@@ -172,26 +172,26 @@ def _text(content: Any) -> str:
     return "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
-def _calls(calls: Sequence[dict[str, Any]], taken: list[Any]) -> Iterator[dict[str, Any]]:
+def _calls(calls: Sequence[dict[str, Any]], taken_ids: list[Any]) -> Iterator[dict[str, Any]]:
     for call in calls:
-        function, name = call.get("function") or {}, str(call.get("id") or "")
-        own = {"name": str(function.get("name") or "unknown"), "arguments": _arguments(function.get("arguments"))}
-        if not name or name in taken:
-            name = f"{name or 'call'}-{len(taken)}"
-        taken.append(name)
-        yield {**call, "id": name, "type": "function", "function": {**function, **own}}
+        function, call_id = call.get("function") or {}, str(call.get("id") or "")
+        fields = {"name": str(function.get("name") or "unknown"), "arguments": _arguments(function.get("arguments"))}
+        if not call_id or call_id in taken_ids:
+            call_id = f"{call_id or 'call'}-{len(taken_ids)}"
+        taken_ids.append(call_id)
+        yield {**call, "id": call_id, "type": "function", "function": {**function, **fields}}
 
 
-def _arguments(given: Any) -> str:
+def _arguments(arguments: Any) -> str:
     """A JSON object as text; text that is not JSON stays, to be answered as such; other values are no arguments."""
-    value = given
-    if isinstance(given, str):
+    value = arguments
+    if isinstance(arguments, str):
         try:
-            value = json_value(given, strict=False)
+            value = json_value(arguments, strict=False)
         except ValueError:
-            return given
+            return arguments
         if isinstance(value, dict):
-            return given
+            return arguments
         if isinstance(value, str):  # JSON of JSON
             return value
     return json.dumps(value if isinstance(value, dict) else {}, ensure_ascii=False)

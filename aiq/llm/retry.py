@@ -28,8 +28,8 @@ def worth_retrying(status: int | None) -> bool:
 
 def is_out_of_credit(status: int | None, code: str, said: str) -> bool:
     """Whether a refusal says that the account has nothing left to spend."""
-    told = status in (400, 403, 429) and _SPENT.search(said) is not None
-    return told or status == 402 or code == "insufficient_quota"
+    says_spent = status in (400, 403, 429) and _SPENT.search(said) is not None
+    return says_spent or status == 402 or code == "insufficient_quota"
 
 
 def retry_after(headers: Headers, body: bytes = b"") -> float | None:
@@ -42,8 +42,8 @@ def retry_after(headers: Headers, body: bytes = b"") -> float | None:
             return max(0.0, float(headers.get(name, "")) / unit)
         except ValueError:
             continue
-    if told := _RETRY_INFO.search(body):
-        return float(told[1])
+    if match := _RETRY_INFO.search(body):
+        return float(match[1])
     date = parsedate_tz(headers.get("retry-after", ""))
     try:
         return None if date is None else max(0.0, mktime_tz(date) - time.time())
@@ -64,8 +64,8 @@ def next_wait(
         return None
     if asked:
         return asked
-    doubled = policy.first_seconds * 2.0 ** min(failures - 1, 30)
-    return min(policy.most_seconds, doubled) * jitter(*seed, failures)
+    wait = policy.first_seconds * 2.0 ** min(failures - 1, 30)
+    return min(policy.most_seconds, wait) * jitter(*seed, failures)
 
 
 def jitter(*seed: object) -> float:

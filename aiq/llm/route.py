@@ -44,9 +44,9 @@ class RoutingTransport(AsyncBaseTransport):
             raise ConfigError(f"{url.host} is a host of the offline stack, which this command did not start")
         headers = request.headers.copy()
         headers.update({"host": url.netloc.decode("ascii"), "x-aiq-scheme": url.scheme})
-        here = url.copy_with(scheme="http", host="127.0.0.1", port=self._port)
-        moved = Request(request.method, here, headers=headers, stream=request.stream, extensions=request.extensions)
-        return await self._inner.handle_async_request(moved)
+        target = url.copy_with(scheme="http", host="127.0.0.1", port=self._port)
+        local = Request(request.method, target, headers=headers, stream=request.stream, extensions=request.extensions)
+        return await self._inner.handle_async_request(local)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -59,15 +59,15 @@ class Proxies:
     """
 
     def __init__(self) -> None:
-        found = urllib.request.getproxies()
+        proxies = urllib.request.getproxies()
         self.addresses: dict[str, str] = {
-            way: found[way] if "://" in found[way] else f"http://{found[way]}"
-            for way in ("http", "https")
-            if way in found
+            scheme: proxies[scheme] if "://" in proxies[scheme] else f"http://{proxies[scheme]}"
+            for scheme in ("http", "https")
+            if scheme in proxies
         }
-        for way, address in self.addresses.items():
+        for scheme, address in self.addresses.items():
             if not _HTTP_PROXY.fullmatch(address):  # it is not shown: it may hold a password
-                raise ConfigError(f"{way.upper()}_PROXY: not the address of an HTTP proxy; write http://HOST:PORT")
+                raise ConfigError(f"{scheme.upper()}_PROXY: not the address of an HTTP proxy; write http://HOST:PORT")
 
     def of(self, url: URL) -> str | None:
         """The address of the proxy for `url`; None: connect directly. Loopback is never proxied."""
@@ -85,14 +85,14 @@ class NetworkTransport(AsyncBaseTransport):
     def __init__(self, limits: Limits, tls: ssl.SSLContext | None = None) -> None:
         tls = tls or create_ssl_context()
         self._proxies = Proxies()
-        self._ways = {
+        self._transports = {
             address: AsyncHTTPTransport(tls, limits=limits, proxy=address)
             for address in (None, *self._proxies.addresses.values())
         }
 
     async def handle_async_request(self, request: Request) -> Response:
-        return await self._ways[self._proxies.of(request.url)].handle_async_request(request)
+        return await self._transports[self._proxies.of(request.url)].handle_async_request(request)
 
     async def aclose(self) -> None:
-        for way in self._ways.values():
-            await way.aclose()
+        for transport in self._transports.values():
+            await transport.aclose()

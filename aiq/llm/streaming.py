@@ -48,9 +48,9 @@ class StreamReader:
     def feed(self, data: bytes) -> bytes:
         """Read the data; returns the lines that are now complete, as the caller gets them."""
         *lines, self.rest = (self.rest + data).split(b"\n")
-        return b"".join(line + b"\n" for line in lines if self._line(line.strip(b"\r")))
+        return b"".join(line + b"\n" for line in lines if self._read_line(line.strip(b"\r")))
 
-    def _line(self, line: bytes) -> bool:
+    def _read_line(self, line: bytes) -> bool:
         """Read the line; returns whether the caller gets it."""
         if not line.startswith(b"data:"):
             return True
@@ -62,7 +62,7 @@ class StreamReader:
         try:
             event = json_value(payload)
             if isinstance(event, dict):
-                self._event(event)
+                self._read_event(event)
                 return not (self._hide_usage and event.get("usage") and not event.get("choices"))
         except ValueError:
             return True
@@ -70,7 +70,7 @@ class StreamReader:
             self.error = self.error or "one of its events is not part of a completion"
         return True
 
-    def _event(self, event: dict[str, Any]) -> None:
+    def _read_event(self, event: dict[str, Any]) -> None:
         self.error = self.error or event.get("error")
         self.usage = event.get("usage") or self.usage
         for choice in event.get("choices") or ():
@@ -112,42 +112,42 @@ class BookedStream(AsyncByteStream):
         yield self._read(self.first)
         try:
             async with aclosing(self.rest) as rest:
-                waited, asked = 0.0, time.monotonic()
+                silence, start = 0.0, time.monotonic()
                 async for piece in rest:
                     events = self._reader.events
-                    shown = self._read(piece)
-                    waited = waited + time.monotonic() - asked if self._reader.events == events else 0.0
-                    if self.call.seconds is not None and waited > self.call.seconds:
-                        raise self._cut("no event in time")  # blanks that keep a connection alive are not events
-                    yield shown
-                    asked = time.monotonic()
+                    output = self._read(piece)
+                    silence = silence + time.monotonic() - start if self._reader.events == events else 0.0
+                    if self.call.seconds is not None and silence > self.call.seconds:
+                        raise self._cut_error("no event in time")  # blanks that keep a connection alive are not events
+                    yield output
+                    start = time.monotonic()
         except SEND_ERRORS as error:
-            raise self._cut(failure_text(error)) from error
+            raise self._cut_error(failure_text(error)) from error
         if not self._reader.ended:
-            raise self._cut("it ended in the middle" if self._reader.events else "this endpoint sends no events")
+            raise self._cut_error("it ended in the middle" if self._reader.events else "this endpoint sends no events")
         self._book()
         yield self._reader.rest
 
     def _read(self, piece: bytes) -> bytes:
-        shown = self._reader.feed(piece)
+        output = self._reader.feed(piece)
         if self._reader.error is not None:
-            raise self._cut(error_text(self._reader.error, self.call.key))
+            raise self._cut_error(error_text(self._reader.error, self.call.key))
         if self._reader.done:  # clients stop reading here
             self._book()
-        return shown
+        return output
 
     def _book(self) -> None:
         self.exchange.answered(self._reader.message, self._reader.finish_reason, self._reader.usage)
 
-    def _lost(self, why: str) -> None:
+    def _book_lost(self, why: str) -> None:
         self.exchange.lost(why, status=200, reply=self._reader.message, reported=self._reader.usage)
 
-    def _cut(self, why: str) -> ModelError:
-        self._lost(why)
+    def _cut_error(self, why: str) -> ModelError:
+        self._book_lost(why)
         return ModelError(f"{self.call.role}: {self.call.url} broke off its stream: {why}", status=200, broke_off=True)
 
     async def aclose(self) -> None:
-        self._lost("given up by the caller")
+        self._book_lost("given up by the caller")
         with suppress(RuntimeError):  # if the stream was left midway, the event loop closes this as well
             await self.rest.aclose()
         await self.response.aclose()

@@ -64,7 +64,7 @@ def open_client(
     offline_port: int | None,
     inner: AsyncBaseTransport | None = None,
     forms: Forms | None = None,
-    wrap: TransportWrapper = lambda way: way,
+    wrap: TransportWrapper = lambda transport: transport,
     replayed: bool = False,
     others: int | None = None,
     share: float = 1.0,
@@ -78,9 +78,9 @@ def open_client(
     samples.
     """
     network = inner or Network(others or settings.max_connections)
-    way = wrap(RoutingTransport(network, offline_port))
+    transport = wrap(RoutingTransport(network, offline_port))
     return RunClient(
-        transport=SessionTransport(way, settings, forms or Forms(), replayed=replayed, share=share),
+        transport=SessionTransport(transport, settings, forms or Forms(), replayed=replayed, share=share),
         timeout=timeouts(settings),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
@@ -98,13 +98,13 @@ class RunClient(AsyncClient):
     def build_request(self, method: str, url: URL | str, **given: Any) -> Request:
         """The same, but without looking up each header in the client's if a stock client has prepared everything."""
         headers, content, timeout = map(given.get, ("headers", "content", "timeout"))
-        more = {name for name, value in given.items() if value} - {"headers", "content", "timeout"}
-        if more or not (isinstance(headers, list) and isinstance(content, bytes) and isinstance(timeout, Timeout)):
+        extra = {name for name, value in given.items() if value} - {"headers", "content", "timeout"}
+        if extra or not (isinstance(headers, list) and isinstance(content, bytes) and isinstance(timeout, Timeout)):
             return super().build_request(method, url, **given)
-        own = {name.lower(): value for name, value in headers}
-        others = {name: value for name, value in self._defaults if name not in own}
+        custom = {name.lower(): value for name, value in headers}
+        defaults = {name: value for name, value in self._defaults if name not in custom}
         extensions = {"timeout": timeout.as_dict()}
-        return Request(method, url, headers={**others, **own}, stream=ByteStream(content), extensions=extensions)
+        return Request(method, url, headers={**defaults, **custom}, stream=ByteStream(content), extensions=extensions)
 
     async def ask(self, asked: CallRequest) -> Response:
         """Send a model call, without what a client does for other requests: redirects, cookies, logins."""
@@ -182,15 +182,15 @@ class SessionTransport(AsyncBaseTransport):
 
         After the last attempt the caller gets the answer or the connection's error; the tool says what that means.
         """
-        failures, attempts = 0, None if _repeatable(request) else 1
+        failures, attempts = 0, None if _is_repeatable(request) else 1
         while True:
             failures += 1
-            why = "no connection"
+            reason = "no connection"
             try:
                 response = await self._inner.handle_async_request(request)
-                why = f"HTTP {response.status_code}"
-                asked = retry_after(response.headers)
-                wait = next_wait(self._policy, failures, asked, request.url, attempts=attempts)
+                reason = f"HTTP {response.status_code}"
+                requested = retry_after(response.headers)
+                wait = next_wait(self._policy, failures, requested, request.url, attempts=attempts)
                 if response.status_code not in BUSY or wait is None:
                     return response
                 await response.aclose()
@@ -199,11 +199,11 @@ class SessionTransport(AsyncBaseTransport):
                 if wait is None:
                     raise
             with suppress(RuntimeError):  # outside an attempt there is no log
-                current().events.emit(_retry(f"{request.url.host}: {why}", wait))
+                current().events.emit(_retry_event(f"{request.url.host}: {reason}", wait))
             await self._wait(wait)
 
-    async def _ask_model(self, asked: ModelCall, session: Session) -> Response:
-        call, refused = asked.structured_as(self._forms.form_for(asked.body)), ""
+    async def _ask_model(self, original: ModelCall, session: Session) -> Response:
+        call, refusal = original.structured_as(self._forms.form_for(original.body)), ""
         limit = session.limits.usd_setting
         if limit is not None and not self._prices.knows(call.model):
             raise RunAborted(f"{limit} cannot be enforced: llm.prices has no price for model '{call.model}'; add one")
@@ -211,29 +211,29 @@ class SessionTransport(AsyncBaseTransport):
         while True:
             outcome = await self._send(call, session, failures)
             if isinstance(outcome, Response):
-                if refused:
-                    self._fall_back(asked, form_of(call.body), refused, session)
+                if refusal:
+                    self._fall_back(original, form_of(call.body), refusal, session)
                 return outcome
             if _other_form(call, outcome):
-                refused = refused or outcome.message
+                refusal = refusal or outcome.message
                 call = call.structured_as(FORMS[FORMS.index(form_of(call.body)) + 1])
                 continue
             failures += 1
-            await self._before_next(call, session, outcome, failures)
+            await self._wait_or_raise(call, session, outcome, failures)
 
-    def _fall_back(self, asked: ModelCall, form: str, refused: str, session: Session) -> None:
+    def _fall_back(self, original: ModelCall, form: str, refusal: str, session: Session) -> None:
         """Use this form from now on."""
-        self._forms.learn(asked.body, form)
-        detail = f"{asked.role}: {form_of(asked.body)} was refused ({refused}); asked for as {form}"
+        self._forms.learn(original.body, form)
+        detail = f"{original.role}: {form_of(original.body)} was refused ({refusal}); asked for as {form}"
         session.events.emit(Recovery(what="structured_output", detail=detail))
 
-    async def _before_next(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
+    async def _wait_or_raise(self, call: ModelCall, session: Session, failure: Failure, failures: int) -> None:
         """Wait until the call may be sent again, or raise what its failure means."""
-        if hopeless := self._hopeless(call, failure):
-            raise RunAborted(f"{call.url} {hopeless}")
+        if reason := self._hopeless_reason(call, failure):
+            raise RunAborted(f"{call.url} {reason}")
         flow = self._flow(call)
-        if gone := flow.silence_error():
-            raise RunAborted(f"{call.address} {gone}")
+        if silence := flow.silence_error():
+            raise RunAborted(f"{call.address} {silence}")
         retries = retries_of_calls.get()
         attempts = None if retries is None else retries + 1
         refused = not worth_retrying(failure.status)
@@ -248,11 +248,11 @@ class SessionTransport(AsyncBaseTransport):
             message = f"{call.role}: {call.url} failed{tries}: {failure.message}"
             if never_answered := (refused or failure.unreachable) and not self._has_answered(call.model):
                 where = call.section
-                place = f", {where}.base_url first{call.path_hint}" if call.path_hint else ""
-                message += f" ({where}.model={call.model} has not answered once: check the settings of {where}{place})"
+                hint = f", {where}.base_url first{call.path_hint}" if call.path_hint else ""
+                message += f" ({where}.model={call.model} has not answered once: check the settings of {where}{hint})"
             never_taken = failure.field is not None and not self._has_answered(call.model, failure.field)
             raise ModelError(message, status=failure.status, never_answered=never_answered or never_taken)
-        session.events.emit(_retry(f"{call.role}: {failure.message}", wait, failure.lasted))
+        session.events.emit(_retry_event(f"{call.role}: {failure.message}", wait, failure.lasted))
         await self._wait(wait)
 
     async def _wait(self, seconds: float) -> None:
@@ -278,12 +278,12 @@ class SessionTransport(AsyncBaseTransport):
             response = await self._inner.handle_async_request(call.request(exchange.attempt))
             send.note_response(response)
             if response.status_code != 200:
-                return await self._refused(response, call, exchange)
-            return await (self._stream if call.streamed else self._reply)(response, call, exchange)
+                return await self._read_refusal(response, call, exchange)
+            return await (self._open_stream if call.streamed else self._read_reply)(response, call, exchange)
         except (ConnectError, ConnectTimeout) as error:
             return exchange.unsent(failure_text(error))
         except SEND_ERRORS as error:
-            return exchange.lost(self._why_lost(error, call))
+            return exchange.lost(self._loss_reason(error, call))
         except AiqError as error:  # from a transport below: no offline stack here, or no such recording
             exchange.unsent(str(error))
             raise
@@ -291,59 +291,59 @@ class SessionTransport(AsyncBaseTransport):
             exchange.lost(type(error).__name__)
             raise
 
-    async def _refused(self, response: Response, call: ModelCall, exchange: Exchange) -> Failure:
+    async def _read_refusal(self, response: Response, call: ModelCall, exchange: Exchange) -> Failure:
         status = response.status_code
         body = await _body(response, call)
-        said, code = read_error(body, call.key)
+        detail, code = read_error(body, call.key)
         if 300 <= status < 400:
-            place = without_key(response.headers.get("location", "?"), call.key)
-            said = f"redirects to {place}; set {call.section}.base_url to where it answers"
-        message = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+            location = without_key(response.headers.get("location", "?"), call.key)
+            detail = f"redirects to {location}; set {call.section}.base_url to where it answers"
+        message = f"HTTP {status}: {detail}" if detail else f"HTTP {status}"
         failure = Failure(message, status, code, retry_after(response.headers, body))
         if _other_form(call, failure):  # which sample learns that is chance: the call is not counted in its limits
             return exchange.refused(failure, counted=False)
-        if field := refused_field(status, said, call.body):
+        if field := refused_field(status, detail, call.body):
             message += f"; {without_field(field)} sends none (`aiq doctor` finds all of these)"
             failure = replace(failure, message=message, field=field)
         return exchange.refused(failure, counted=True)
 
-    async def _reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
+    async def _read_reply(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """An unstreamed answer, read whole so that a cut one can be requested again."""
         body = await _body(response, call)
         try:
-            mended = utf8_safe_json(body)
-            answer: Any = json_value(mended)
+            safe_body = utf8_safe_json(body)
+            answer: Any = json_value(safe_body)
         except ValueError:
-            said, _ = read_error(body, call.key)
-            return exchange.lost(f"the answer is not JSON: {said or 'it is empty'}", status=200)
+            detail, _ = read_error(body, call.key)
+            return exchange.lost(f"the answer is not JSON: {detail or 'it is empty'}", status=200)
         reported = answer.get("usage") if isinstance(answer, dict) else None
         try:
-            read = call.api.read(answer, call.body)
-        except ValueError as unusable:
-            said, _ = read_error(body, call.key)
-            return exchange.lost(f"{unusable}: {said}", status=200, reported=reported)
+            parsed = call.api.read(answer, call.body)
+        except ValueError as error:
+            detail, _ = read_error(body, call.key)
+            return exchange.lost(f"{error}: {detail}", status=200, reported=reported)
         usage = plain_usage(reported)
-        whole = {**read.whole, "usage": usage or None}
-        booked = exchange.answered(read.message, read.finish_reason, reported)
-        response.extensions |= {USAGE: booked, ANSWER: whole}
+        full_answer = {**parsed.whole, "usage": usage or None}
+        booked_usage = exchange.answered(parsed.message, parsed.finish_reason, reported)
+        response.extensions |= {USAGE: booked_usage, ANSWER: full_answer}
         self._answered.setdefault(call.model, set()).update(call.body)
-        if whole == answer and mended == body:
+        if full_answer == answer and safe_body == body:
             return response
-        return _decoded(response, content=json.dumps(whole, ensure_ascii=False).encode())
+        return _with_body(response, content=json.dumps(full_answer, ensure_ascii=False).encode())
 
-    async def _stream(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
+    async def _open_stream(self, response: Response, call: ModelCall, exchange: Exchange) -> Response | Failure:
         """A streamed answer; if the connection is cut before its first bytes, it is still worth another send."""
         pieces = response.aiter_bytes()
         first = await anext(pieces, b"")
         if not first:
             return exchange.lost("an empty stream", status=200)
         self._answered.setdefault(call.model, set()).update(call.body)
-        return _decoded(response, stream=BookedStream(first, pieces, response, call, exchange))
+        return _with_body(response, stream=BookedStream(first, pieces, response, call, exchange))
 
-    def _why_lost(self, error: Exception, call: ModelCall) -> str:
+    def _loss_reason(self, error: Exception, call: ModelCall) -> str:
         """Why no answer came; a timeout names the setting that bounds it, unless the caller set one of its own."""
-        own = call.section == "llm" and call.seconds != self._settings.timeout_seconds
-        if not isinstance(error, ReadTimeout) or call.seconds is None or own:
+        own_timeout = call.section == "llm" and call.seconds != self._settings.timeout_seconds
+        if not isinstance(error, ReadTimeout) or call.seconds is None or own_timeout:
             return failure_text(error)
         return f"no answer in time ({call.seconds:g} s: {call.section}.timeout_seconds)"
 
@@ -351,15 +351,15 @@ class SessionTransport(AsyncBaseTransport):
         """Whether the model has answered a request with this field; in a replay the order of calls says nothing."""
         return self._replayed or field in self._answered.get(model, ())
 
-    def _hopeless(self, call: ModelCall, failure: Failure) -> str | None:
+    def _hopeless_reason(self, call: ModelCall, failure: Failure) -> str | None:
         """Why no other call to this model can succeed either, if that is so.
 
         Once a model has answered, its refusals are about one request: providers refuse flagged input with 403.
         """
         status, answered = failure.status, self._has_answered(call.model)
-        where, ours = call.section, call.section == "llm"
+        section, is_llm = call.section, call.section == "llm"
         if status == 401 or (status == 403 and not answered):
-            remedy = f"check the key in ${self._key_env}" if ours and self._key_env else f"set {where}.api_key_env"
+            remedy = f"check the key in ${self._key_env}" if is_llm and self._key_env else f"set {section}.api_key_env"
             return f"refuses the key (HTTP {status}): {remedy}"
         if is_out_of_credit(status, failure.code, failure.message):
             return f"says that the account has nothing left to spend ({failure.message}): add credit, then resume"
@@ -368,8 +368,8 @@ class SessionTransport(AsyncBaseTransport):
         if answered or worth_retrying(status) or status in ABOUT_ONE_REQUEST:
             return None
         return (
-            f"answers {failure.message}; check the model of {call.role} (it is '{call.model}': {where}.model"
-            f"{' or llm.roles' if ours else ''}) and the address {where}.base_url={call.address}{call.path_hint}"
+            f"answers {failure.message}; check the model of {call.role} (it is '{call.model}': {section}.model"
+            f"{' or llm.roles' if is_llm else ''}) and the address {section}.base_url={call.address}{call.path_hint}"
         )
 
     async def aclose(self) -> None:
@@ -381,11 +381,11 @@ def _other_form(call: ModelCall, failure: Failure) -> bool:
     return form_of(call.body) != FORMS[-1] and refuses_form(failure.status, failure.message)
 
 
-def _retry(why: str, wait: float, lasted: float = 0.0) -> Recovery:
-    return Recovery(what="retry", detail=f"{why}; waiting {wait:.2f} s", seconds=wait, lasted=lasted)
+def _retry_event(reason: str, wait: float, lasted: float = 0.0) -> Recovery:
+    return Recovery(what="retry", detail=f"{reason}; waiting {wait:.2f} s", seconds=wait, lasted=lasted)
 
 
-def _repeatable(request: Request) -> bool:
+def _is_repeatable(request: Request) -> bool:
     """Whether a second send is harmless: GET, HEAD, and a search, which is a POST that only reads."""
     search = request.method == "POST" and request.url.path.endswith("/search")
     return bool(request.extensions.get(RETRY, search or request.method in ("GET", "HEAD")))
@@ -402,7 +402,7 @@ async def _body(response: Response, call: ModelCall) -> bytes:
         raise ReadTimeout("the answer did not end in time") from None
 
 
-def _decoded(response: Response, **body: Any) -> Response:
+def _with_body(response: Response, **body: Any) -> Response:
     """The same answer with `content` or `stream` as its body, already decoded."""
     dropped = {"content-encoding", "content-length", "transfer-encoding"}
     headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in dropped]

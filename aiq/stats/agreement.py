@@ -43,13 +43,13 @@ def jackknife95(
     """
     if len(clusters) < 2:
         return None
-    others = ([*clusters[:place], *clusters[place + 1 :]] for place in range(len(clusters)))
-    found, *values = (measure([item for one in part for item in one]) for part in (clusters, *others))
-    without = [value for value in values if value is not None]
-    if found is None or len(without) < len(values):
+    subsets = ([*clusters[:place], *clusters[place + 1 :]] for place in range(len(clusters)))
+    estimate, *values = (measure([item for cluster in part for item in cluster]) for part in (clusters, *subsets))
+    replicates = [value for value in values if value is not None]
+    if estimate is None or len(replicates) < len(values):
         return None
-    mean = math.fsum(without) / len(without)
-    return mean_interval(found, [(len(without) - 1) * (mean - value) for value in without], low, high)
+    mean = math.fsum(replicates) / len(replicates)
+    return mean_interval(estimate, [(len(replicates) - 1) * (mean - value) for value in replicates], low, high)
 
 
 def alpha_nominal(units: Sequence[Sequence[Hashable]]) -> float | None:
@@ -65,7 +65,7 @@ def alpha_interval(units: Sequence[Sequence[float]]) -> float | None:
     2011, "Computing Krippendorff's Alpha-Reliability"). 1: perfect, 0: chance level, below 0: systematic
     disagreement. Units with one rating do not count; None unless two ratings differ.
     """
-    return _alpha(units, _squared)
+    return _alpha(units, _squared_differences)
 
 
 def _alpha(units: Sequence[Sequence[H]], differences: Callable[[Sequence[H]], float]) -> float | None:
@@ -79,7 +79,7 @@ def _alpha(units: Sequence[Sequence[H]], differences: Callable[[Sequence[H]], fl
     return 1 - (len(values) - 1) * observed / expected
 
 
-def _squared(values: Sequence[float]) -> float:
+def _squared_differences(values: Sequence[float]) -> float:
     """Sum over ordered pairs of (a - b)^2 = 2 n sum (a - mean)^2, which is accurate if numbers are close together."""
     mean = math.fsum(values) / len(values)
     return 2 * len(values) * math.fsum((value - mean) ** 2 for value in values)

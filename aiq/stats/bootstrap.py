@@ -29,15 +29,15 @@ def resampled(
     import numpy as np
 
     n = len(numerators)
-    draw = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     totals = np.concatenate((numerators, denominators), axis=1)
-    found = []
+    sums = []
     rows = max(1, _BLOCK // n)
     for begin in range(0, resamples, rows):
         size = min(rows, resamples - begin)
-        picks = draw.integers(0, n, size=(size, n), dtype=np.int32)
+        picks = rng.integers(0, n, size=(size, n), dtype=np.int32)
         picks += n * np.arange(size, dtype=np.int32)[:, None]
-        found.append(np.bincount(picks.ravel(), minlength=size * n).reshape(size, n) @ totals)
-    over, under = np.split(np.concatenate(found), 2, axis=1)
+        sums.append(np.bincount(picks.ravel(), minlength=size * n).reshape(size, n) @ totals)
+    numerator_sums, denominator_sums = np.split(np.concatenate(sums), 2, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(under != 0, over / under, np.nan)
+        return np.where(denominator_sums != 0, numerator_sums / denominator_sums, np.nan)

@@ -100,7 +100,7 @@ def paired_means(
     is no `p`.
     """
     before, after = (
-        {sample: (fmean(values), 1.0) for sample, values in of.items() if values} for of in (first, second)
+        {sample: (fmean(values), 1.0) for sample, values in run.items() if values} for run in (first, second)
     )
     return _paired(before, after, span, method, level)
 
@@ -119,7 +119,7 @@ def paired_ratios(
     runs together. Without a true difference a sample's two runs are exchangeable, which only flips the sign of that
     change; and the sum of all changes has the sign of the difference of the ratios.
     """
-    before, after = ({sample: _sums(pairs) for sample, pairs in of.items() if pairs} for of in (first, second))
+    before, after = ({sample: _sums(pairs) for sample, pairs in run.items() if pairs} for run in (first, second))
     return _paired(before, after, span, method, level)
 
 
@@ -140,7 +140,7 @@ def _paired(
     level: float,
 ) -> Difference | None:
     common = sorted(first.keys() & second.keys())
-    before, after = (_columns(of[sample] for sample in common) for of in (first, second))
+    before, after = (_columns(run[sample] for sample in common) for run in (first, second))
     old, new = _ratio(before), _ratio(after)
     if old is None or new is None:
         return None
@@ -149,15 +149,15 @@ def _paired(
     changes = [mean + deviation for deviation in deviations]
     interval = difference_interval(mean, deviations, changes, span, method, level)
     spread = stdev(changes) if len(changes) > 1 else None
-    p = paired_p(_swaps(before, after)) if level == LEVEL else None
+    p = paired_p(_excess_changes(before, after)) if level == LEVEL else None
     return Difference(mean=mean, ci95=interval, n=len(common), p=p, spread=spread, step=step(changes))
 
 
-def _swaps(before: Columns, after: Columns) -> list[float]:
+def _excess_changes(before: Columns, after: Columns) -> list[float]:
     """Each sample's change, less the part due to its denominators: for means (denominators 1), simply the change."""
     (x, y), (over, under) = before, after
-    both = (math.fsum(x) + math.fsum(over)) / (math.fsum(y) + math.fsum(under))
-    return [d - c - both * (w - v) for c, v, d, w in zip(x, y, over, under, strict=True)]
+    joint_ratio = (math.fsum(x) + math.fsum(over)) / (math.fsum(y) + math.fsum(under))
+    return [d - c - joint_ratio * (w - v) for c, v, d, w in zip(x, y, over, under, strict=True)]
 
 
 def _sums(pairs: Pairs) -> tuple[float, float]:
@@ -165,16 +165,16 @@ def _sums(pairs: Pairs) -> tuple[float, float]:
 
 
 def _columns(totals: Iterable[tuple[float, float]]) -> Columns:
-    over, under = array("d"), array("d")
+    numerators, denominators = array("d"), array("d")
     for x, y in totals:
-        over.append(x)
-        under.append(y)
-    return over, under
+        numerators.append(x)
+        denominators.append(y)
+    return numerators, denominators
 
 
 def _ratio(totals: Columns) -> float | None:
-    over, under = map(math.fsum, totals)
-    return over / under if under else None
+    numerator, denominator = map(math.fsum, totals)
+    return numerator / denominator if denominator else None
 
 
 def _residuals(totals: Columns, ratio: float) -> "array[float]":
@@ -182,7 +182,7 @@ def _residuals(totals: Columns, ratio: float) -> "array[float]":
 
     For clusters of equal weight, this is each one's deviation from the mean.
     """
-    n, whole = len(totals[0]), math.fsum(totals[1])
+    n, total = len(totals[0]), math.fsum(totals[1])
     return array(
-        "d", ((x - ratio * y) / (whole - y) * (n - 1) if whole != y else 0.0 for x, y in zip(*totals, strict=True))
+        "d", ((x - ratio * y) / (total - y) * (n - 1) if total != y else 0.0 for x, y in zip(*totals, strict=True))
     )

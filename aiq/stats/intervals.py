@@ -60,12 +60,12 @@ def spread_interval(
     if error < 1e-12 or not variance:  # equal except for rounding
         size, quantile = float(n), _quantile(math.inf, 0.0)
     else:
-        size, known = variance / error**2, (n - 1) * error**2 / variance
+        size, determined = variance / error**2, (n - 1) * error**2 / variance
         if method == "score":
-            quantile = max(_quantile(found.freedom, known), _quantile(n - 1, 1 - _CAUTION))
+            quantile = max(_quantile(found.freedom, determined), _quantile(n - 1, 1 - _CAUTION))
         else:
             size *= n / (n - 1)  # so that ones and zeros have size n
-            quantile = _quantile(found.freedom, float(known > 1 - 1e-9))
+            quantile = _quantile(found.freedom, float(determined > 1 - 1e-9))
     ends = _wilson(share, size, quantile) if method == "score" else _clopper(share, size, quantile)
     return low + span * ends[0], low + span * ends[1]
 
@@ -86,24 +86,24 @@ def spread(deviations: Sequence[float]) -> Spread:
     return Spread(math.sqrt(total / (n * (n - 1))), freedom, n)
 
 
-def _half_bounded(mean: float, found: Spread, low: float | None, high: float | None) -> Interval | None:
+def _half_bounded(mean: float, uncertainty: Spread, low: float | None, high: float | None) -> Interval | None:
     """Solves (mean - mu)^2 = q^2 se^2 mu / mean for mu above a lower bound; for an upper one, mirrored."""
-    error, n = found.error, found.n
+    error, n = uncertainty.error, uncertainty.n
     if low is None and high is None:
         half = _quantile(n - 1, 0.0) * error
         return mean - half, mean + half
     if low is None:
-        mirrored = _half_bounded(-mean, found, -(high or 0.0), None)
+        mirrored = _half_bounded(-mean, uncertainty, -(high or 0.0), None)
         return mirrored and (-mirrored[1], -mirrored[0])
-    above, quantile = mean - low, _quantile(found.freedom, 0.0)
+    distance, quantile = mean - low, _quantile(uncertainty.freedom, 0.0)
     if error:
-        slope = (quantile * error) ** 2 / above
-    elif float(above).is_integer():
+        slope = (quantile * error) ** 2 / distance
+    elif float(distance).is_integer():
         slope = quantile**2 / n  # equal counts: as uncertain as a Poisson variable's
     else:
         return None
-    half = math.sqrt(slope * above + slope**2 / 4)
-    return low + max(0.0, above + slope / 2 - half), low + above + slope / 2 + half
+    half = math.sqrt(slope * distance + slope**2 / 4)
+    return low + max(0.0, distance + slope / 2 - half), low + distance + slope / 2 + half
 
 
 def difference_interval(
@@ -126,19 +126,19 @@ def difference_interval(
     n = len(deviations)
     if n < 2:
         return None
-    found = spread(deviations)
+    uncertainty = spread(deviations)
     if span is None:
-        half = _quantile(n - 1, 0.0, level) * found.error
-        return (difference - half, difference + half) if found.error else None
+        half = _quantile(n - 1, 0.0, level) * uncertainty.error
+        return (difference - half, difference + half) if uncertainty.error else None
     rise = math.fsum(change for change in changes if change > 0) / n / span
     fall = -math.fsum(change for change in changes if change < 0) / n / span
-    error, mean = found.error / span, rise - fall
+    error, mean = uncertainty.error / span, rise - fall
     variance = rise + fall - mean**2
     size, quantile = float(n), _quantile(math.inf, 0.0, level)
     if error and variance > 0:
         size = variance / error**2
         if method == "score":
-            quantile = _quantile(found.freedom, (n - 1) / size, level)
+            quantile = _quantile(uncertainty.freedom, (n - 1) / size, level)
     if method == "score":
         lowest, highest = _tango(rise, fall, size, quantile)
     else:
@@ -187,11 +187,11 @@ def _tango(rise: float, fall: float, n: float, quantile: float) -> Interval:
     def score(difference: float) -> float:
         linear = -rise - fall + (2 - rise + fall) * difference
         constant = -fall * difference * (1 - difference)
-        likely = (math.sqrt(max(0.0, linear**2 - 8 * constant)) - linear) / 4
-        variance = max(1e-15, 2 * likely + difference * (1 - difference))
+        estimate = (math.sqrt(max(0.0, linear**2 - 8 * constant)) - linear) / 4
+        variance = max(1e-15, 2 * estimate + difference * (1 - difference))
         return (rise - fall - difference) * math.sqrt(n / variance)
 
-    found, edge = rise - fall, 1 - 1e-9
-    lowest = brentq(lambda d: score(d) - quantile, -edge, found) if found > -edge and score(-edge) > quantile else -1.0
-    highest = brentq(lambda d: score(d) + quantile, found, edge) if found < edge and score(edge) < -quantile else 1.0
+    diff, edge = rise - fall, 1 - 1e-9
+    lowest = brentq(lambda d: score(d) - quantile, -edge, diff) if diff > -edge and score(-edge) > quantile else -1.0
+    highest = brentq(lambda d: score(d) + quantile, diff, edge) if diff < edge and score(edge) < -quantile else 1.0
     return float(lowest), float(highest)

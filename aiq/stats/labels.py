@@ -72,19 +72,19 @@ def ppi(labelled: Labelled, unlabelled: Sequence[float]) -> Mean:
     mean = w mean(f unlabelled) + mean(y - w f labelled), with the weight w in 0 .. 1 that minimises the variance:
     cov(y, f) / (var(f) (1 + n / N)) for n labels and N other samples.
     """
-    n, others = len(labelled), len(unlabelled)
-    judged = [score for _, score in labelled]
-    spreads = variance([*judged, *unlabelled])
+    n, n_unlabelled = len(labelled), len(unlabelled)
+    scores = [score for _, score in labelled]
+    score_variance = variance([*scores, *unlabelled])
     weight = 0.0
-    if others > 1 and spreads > 1e-12:
-        mean_label, mean_score = fmean(label for label, _ in labelled), fmean(judged)
+    if n_unlabelled > 1 and score_variance > 1e-12:
+        mean_label, mean_score = fmean(label for label, _ in labelled), fmean(scores)
         covariance = math.fsum((label - mean_label) * (score - mean_score) for label, score in labelled) / n
-        weight = min(1.0, max(0.0, covariance / (spreads * (1 + n / others))))
+        weight = min(1.0, max(0.0, covariance / (score_variance * (1 + n / n_unlabelled))))
     errors = [label - weight * score for label, score in labelled]
     mean = fmean(errors) + (weight * fmean(unlabelled) if weight else 0.0)
-    of_labels = spread([error - fmean(errors) for error in errors])
-    error = math.sqrt(of_labels.error**2 + (weight**2 * variance(unlabelled) / others if weight else 0.0))
-    return Mean(mean, Spread(error, of_labels.freedom, n), weight)
+    error_spread = spread([error - fmean(errors) for error in errors])
+    error = math.sqrt(error_spread.error**2 + (weight**2 * variance(unlabelled) / n_unlabelled if weight else 0.0))
+    return Mean(mean, Spread(error, error_spread.freedom, n), weight)
 
 
 def ppi_estimate(
@@ -92,9 +92,9 @@ def ppi_estimate(
 ) -> tuple[float, Interval | None, float]:
     """PPI++ over the judged samples of a run: mean, interval and the judge's weight."""
     bounds = bounds or Bounded()
-    mean, found, weight = ppi(labelled, unlabelled)
+    mean, uncertainty, weight = ppi(labelled, unlabelled)
     mean = bounds.clamp(mean)
-    return mean, spread_interval(mean, found, *bounds), weight
+    return mean, spread_interval(mean, uncertainty, *bounds), weight
 
 
 def with_failed(
@@ -105,12 +105,12 @@ def with_failed(
     The two are strata whose sizes are uncertain as well: the distance to an interval's end is the root of the sum of
     the squares of both parts (Zou and Donner 2008, "Construction of confidence limits about effect measures").
     """
-    cut, whole = (bounds or Bounded()).clamp, share * mean + (1 - share) * worst
+    clamp, total = (bounds or Bounded()).clamp, share * mean + (1 - share) * worst
     if interval is None:
-        return whole, None
-    sizes = _NORMAL * (mean - worst) * math.sqrt(share * (1 - share) / n)
-    low, high = (math.hypot(share * (end - mean), sizes) for end in interval)
-    return whole, (cut(whole - low), cut(whole + high))
+        return total, None
+    size_error = _NORMAL * (mean - worst) * math.sqrt(share * (1 - share) / n)
+    low, high = (math.hypot(share * (end - mean), size_error) for end in interval)
+    return total, (clamp(total - low), clamp(total + high))
 
 
 def labels_alone(labelled: Labelled, bounds: Bounded | None = None) -> tuple[float, Interval | None]:
@@ -146,9 +146,9 @@ def rogan_gladen(judged: Sequence[float], known: Rates) -> tuple[float, Interval
     youden = known.sensitivity + known.specificity - 1
     if youden <= 0:
         return None
-    cut = Bounded().clamp
-    mean = cut((share + known.specificity - 1) / youden)
-    p, of = (n * share + z**2 / 2) / (n + z**2), n + z**2
+    clamp = Bounded().clamp
+    mean = clamp((share + known.specificity - 1) / youden)
+    p, size = (n * share + z**2 / 2) / (n + z**2), n + z**2
     q0, m0 = (known.wrong * known.specificity + 1) / (known.wrong + 2), known.wrong + 2
     q1, m1 = (known.right * known.sensitivity + 1) / (known.right + 2), known.right + 2
     if q0 + q1 <= 1:
@@ -156,5 +156,5 @@ def rogan_gladen(judged: Sequence[float], known: Rates) -> tuple[float, Interval
     middle = (p + q0 - 1) / (q0 + q1 - 1)
     wrong, right = q0 * (1 - q0) / m0, q1 * (1 - q1) / m1
     shift = 2 * z**2 * (middle * right - (1 - middle) * wrong)
-    half = z * math.sqrt(p * (1 - p) / of + (1 - middle) ** 2 * wrong + middle**2 * right) / (q0 + q1 - 1)
-    return mean, (cut(middle + shift - half), cut(middle + shift + half))
+    half = z * math.sqrt(p * (1 - p) / size + (1 - middle) ** 2 * wrong + middle**2 * right) / (q0 + q1 - 1)
+    return mean, (clamp(middle + shift - half), clamp(middle + shift + half))

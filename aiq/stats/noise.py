@@ -62,13 +62,13 @@ def noise_of(judgements: Sequence[Judgement]) -> Noise | None:
     """The spread of one report's judgements; None if there is only one."""
     if len(judgements) < 2:
         return None
-    within = [variance(cell) for cell in _by(judgements, "member", "order").values() if len(cell) > 1]
-    orders = {order: fmean(values) for (order,), values in _by(judgements, "order").items()}
-    members = [fmean(values) for values in _by(judgements, "member").values()]
+    vote_variances = [variance(cell) for cell in _group_by(judgements, "member", "order").values() if len(cell) > 1]
+    orders = {order: fmean(values) for (order,), values in _group_by(judgements, "order").items()}
+    members = [fmean(values) for values in _group_by(judgements, "member").values()]
     return Noise(
         judgements=len(judgements),
-        sd=stdev(one.value for one in judgements),
-        votes=math.sqrt(fmean(within)) if within else None,
+        sd=stdev(judgement.value for judgement in judgements),
+        votes=math.sqrt(fmean(vote_variances)) if vote_variances else None,
         orders=stdev(orders.values()) if len(orders) > 1 else None,
         members=stdev(members) if len(members) > 1 else None,
         order_gap=orders["first"] - orders["swapped"] if len(orders) == 2 else None,
@@ -90,11 +90,11 @@ def pooled(noises: Sequence[Noise]) -> RunNoise | None:
     )
 
 
-def _by(judgements: Sequence[Judgement], *fields: str) -> dict[tuple[str, ...], list[float]]:
+def _group_by(judgements: Sequence[Judgement], *fields: str) -> dict[tuple[str, ...], list[float]]:
     """The values, grouped by these fields."""
     groups: defaultdict[tuple[str, ...], list[float]] = defaultdict(list)
-    for one in judgements:
-        groups[tuple(getattr(one, name) for name in fields)].append(one.value)
+    for judgement in judgements:
+        groups[tuple(getattr(judgement, name) for name in fields)].append(judgement.value)
     return groups
 
 

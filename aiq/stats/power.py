@@ -41,13 +41,13 @@ def samples_needed(spread: float, difference: float, level: float = LEVEL, step:
     if not difference:
         raise ValueError("no number of samples detects a difference of 0")
 
-    def enough(n: int) -> bool:
+    def is_enough(n: int) -> bool:
         return power(difference, spread, n, level, step) >= POWER
 
-    most = max(min_changes(level), math.ceil((spread / difference) ** 2))  # the order of magnitude
-    while not enough(most):
-        most *= 2
-    return bisect_left(range(most), True, lo=0 if most == min_changes(level) else most // 2, key=enough)
+    upper = max(min_changes(level), math.ceil((spread / difference) ** 2))  # the order of magnitude
+    while not is_enough(upper):
+        upper *= 2
+    return bisect_left(range(upper), True, lo=0 if upper == min_changes(level) else upper // 2, key=is_enough)
 
 
 def detectable_effect(spread: float, n: int, level: float = LEVEL, step: float | None = None) -> float | None:
@@ -60,10 +60,10 @@ def detectable_effect(spread: float, n: int, level: float = LEVEL, step: float |
 
     if step is not None:
 
-        def lacking(difference: float) -> float:
+        def shortfall(difference: float) -> float:
             return POWER - power(difference, spread, n, level, step)
 
-        return float(brentq(lacking, 0.0, step, xtol=1e-6 * step)) if lacking(step) < 0 else None
+        return float(brentq(shortfall, 0.0, step, xtol=1e-6 * step)) if shortfall(step) < 0 else None
     if n < min_changes(level):
         return None
     quantile = float(-ndtri(level / 2))
@@ -87,14 +87,14 @@ def variances(clusters: Sequence[Sequence[tuple[float, float]]]) -> Variances | 
 
     None for fewer than two samples, and if the denominators sum to 0.
     """
-    share = fmean(fmean(y for _, y in cluster) for cluster in clusters) if len(clusters) > 1 else 0.0
-    if not share:
+    denominator = fmean(fmean(y for _, y in cluster) for cluster in clusters) if len(clusters) > 1 else 0.0
+    if not denominator:
         return None
-    ratio = fmean(fmean(x for x, _ in cluster) for cluster in clusters) / share
-    values = [[(x - ratio * y) / share for x, y in cluster] for cluster in clusters]
-    again = [cluster for cluster in values if len(cluster) > 1]
-    squares = math.fsum(variance(cluster) * (len(cluster) - 1) for cluster in again)
-    within = squares / sum(len(cluster) - 1 for cluster in again) if again else None
+    ratio = fmean(fmean(x for x, _ in cluster) for cluster in clusters) / denominator
+    values = [[(x - ratio * y) / denominator for x, y in cluster] for cluster in clusters]
+    repeated = [cluster for cluster in values if len(cluster) > 1]
+    squares = math.fsum(variance(cluster) * (len(cluster) - 1) for cluster in repeated)
+    within = squares / sum(len(cluster) - 1 for cluster in repeated) if repeated else None
     epochs = 1 / fmean(1 / len(cluster) for cluster in clusters)
     return Variances(ratio, variance(map(fmean, values)), within, epochs)
 
@@ -104,14 +104,14 @@ def _mcnemar(gain: float, spread: float, n: int, level: float) -> float:
     import numpy as np
     from scipy.special import bdtr, bdtrc, bdtrik
 
-    changed = min(1.0, max(gain, spread**2 + gain**2))
-    if not changed:
+    rate = min(1.0, max(gain, spread**2 + gain**2))
+    if not rate:
         return 0.0
-    chances = (np.arange(_POINTS) + 0.5) / _POINTS
-    counts = np.ceil(bdtrik(chances, n, changed) - 1e-9).astype(int) if changed < 1 else np.array([n])
+    quantiles = (np.arange(_POINTS) + 0.5) / _POINTS
+    counts = np.ceil(bdtrik(quantiles, n, rate) - 1e-9).astype(int) if rate < 1 else np.array([n])
     counts = counts[counts >= min_changes(level)]  # fewer changes never give a p-value below the level
     critical = np.ceil(bdtrik(level / 2, counts, 0.5))
     critical -= 2 * bdtr(critical, counts, 0.5) >= level
-    rises = (1 + gain / changed) / 2
-    found = bdtr(critical, counts, rises) + bdtrc(counts - critical - 1, counts, rises)
-    return float(np.sum(found) / (_POINTS if changed < 1 else 1))
+    rise_rate = (1 + gain / rate) / 2
+    powers = bdtr(critical, counts, rise_rate) + bdtrc(counts - critical - 1, counts, rise_rate)
+    return float(np.sum(powers) / (_POINTS if rate < 1 else 1))

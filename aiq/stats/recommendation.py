@@ -71,30 +71,30 @@ def one_standard_error(
         np.concatenate((under, np.ones_like(spends)), axis=1),
         resamples=resamples,
     )
-    of_merits, of_spends = np.split(draws[~np.isnan(draws).any(axis=1)], 2, axis=1)
-    picks = Counter(_taken(of_merits, of_spends, errors).tolist())
-    spent = spends.mean(axis=0)
-    place = int(_taken(merits[None], spent[None], errors)[0])
+    merit_draws, spend_draws = np.split(draws[~np.isnan(draws).any(axis=1)], 2, axis=1)
+    picks = Counter(_choose(merit_draws, spend_draws, errors).tolist())
+    mean_spends = spends.mean(axis=0)
+    place = int(_choose(merits[None], mean_spends[None], errors)[0])
     best = int(merits.argmax())
     return Choice(
         place=place,
         best=best,
         threshold=sign * float(merits[best] - errors[best, place]),
         means=(sign * merits).tolist(),
-        spends=spent.tolist(),
-        shares={point: picks[point] / len(of_merits) for point in range(points) if picks[point]},
+        spends=mean_spends.tolist(),
+        shares={point: picks[point] / len(merit_draws) for point in range(points) if picks[point]},
     )
 
 
-def _taken(
+def _choose(
     merits: "NDArray[np.float64]", spends: "NDArray[np.float64]", errors: "NDArray[np.float64]"
 ) -> "NDArray[np.intp]":
     """For each row of merits and spends, the place that the rule chooses; `errors[best, place]`: of the difference."""
     import numpy as np
 
     best = merits.argmax(axis=1)
-    enough = merits >= np.take_along_axis(merits, best[:, None], axis=1) - errors[best] - 1e-12
-    cost = np.where(enough, spends, np.inf)
+    acceptable = merits >= np.take_along_axis(merits, best[:, None], axis=1) - errors[best] - 1e-12
+    cost = np.where(acceptable, spends, np.inf)
     cheapest = cost <= cost.min(axis=1, keepdims=True)
-    taken: NDArray[np.intp] = np.where(cheapest, merits, -np.inf).argmax(axis=1)
-    return taken
+    choices: NDArray[np.intp] = np.where(cheapest, merits, -np.inf).argmax(axis=1)
+    return choices

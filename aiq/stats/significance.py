@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 LEVEL: Final = 0.05
-_EXACT: Final = 16  # changes whose 2^16 signs are all tried
-_DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's test gives the same result
+_MOST_EXACT: Final = 16  # changes whose 2^16 signs are all tried
+_MOST_DRAWN: Final = 500  # changes up to which signs are drawn; above, Student's test gives the same result
 _DRAWS: Final = 10_000
 
 
@@ -30,7 +30,7 @@ def paired_p(changes: Sequence[float]) -> float | None:
     have one size, as for shares with one epoch, it is McNemar's exact test. Clusters that did not change (rounding
     errors do not count) say nothing about the direction: at least six changes (TESTED) are needed.
     """
-    changed = _changed(changes)
+    changed = _nonzero(changes)
     if len(changed) < MIN_CHANGES:
         return None
     if step(changed) is not None:
@@ -38,7 +38,7 @@ def paired_p(changes: Sequence[float]) -> float | None:
 
         rises = sum(change > 0 for change in changed)
         return min(1.0, 2 * float(bdtr(min(rises, len(changed) - rises), len(changed), 0.5)))
-    if len(changed) > _DRAWN:
+    if len(changed) > _MOST_DRAWN:
         from scipy.special import stdtr
 
         n = len(changes)
@@ -48,11 +48,11 @@ def paired_p(changes: Sequence[float]) -> float | None:
 
 def step(changes: Sequence[float]) -> float | None:
     """The common size of all nonzero changes; None if their sizes differ, or if there are none."""
-    sizes = [abs(change) for change in _changed(changes)]
+    sizes = [abs(change) for change in _nonzero(changes)]
     return max(sizes) if sizes and max(sizes) - min(sizes) <= 1e-9 * max(sizes) else None
 
 
-def _changed(changes: Sequence[float]) -> list[float]:
+def _nonzero(changes: Sequence[float]) -> list[float]:
     """The changes without those that are 0 except for rounding."""
     largest = max(map(abs, changes), default=0.0)
     return [change for change in changes if abs(change) > 1e-9 * max(1.0, largest)]
@@ -61,16 +61,16 @@ def _changed(changes: Sequence[float]) -> list[float]:
 def _sign_flip(changes: Sequence[float]) -> float:
     import numpy as np
 
-    sizes, found = np.abs(changes), abs(math.fsum(changes)) * (1 - 1e-9)
-    if len(changes) <= _EXACT:
+    sizes, observed = np.abs(changes), abs(math.fsum(changes)) * (1 - 1e-9)
+    if len(changes) <= _MOST_EXACT:
         sums = np.zeros(1)
         for size in sizes:
             sums = np.concatenate((sums + size, sums - size))
-        return float(np.mean(np.abs(sums) >= found))
-    draw = np.random.default_rng(len(changes))
-    rises = np.unpackbits(np.frombuffer(draw.bytes(_DRAWS * -(-len(changes) // 8)), dtype=np.uint8))
-    risen = rises.reshape(_DRAWS, -1)[:, : len(changes)].astype(float) @ sizes
-    return float((1 + np.count_nonzero(np.abs(2 * risen - sizes.sum()) >= found)) / (1 + _DRAWS))
+        return float(np.mean(np.abs(sums) >= observed))
+    rng = np.random.default_rng(len(changes))
+    rises = np.unpackbits(np.frombuffer(rng.bytes(_DRAWS * -(-len(changes) // 8)), dtype=np.uint8))
+    rise_sums = rises.reshape(_DRAWS, -1)[:, : len(changes)].astype(float) @ sizes
+    return float((1 + np.count_nonzero(np.abs(2 * rise_sums - sizes.sum()) >= observed)) / (1 + _DRAWS))
 
 
 def holm_corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
@@ -80,11 +80,11 @@ def holm_corrected(values: Mapping[K, float | None]) -> dict[K, float | None]:
     be below LEVEL, do not count in the family (Tarone 1990, "A modified Bonferroni method for discrete data").
     """
     family = sorted((p, place) for place, p in enumerate(values.values()) if p is not None)
-    found: list[float | None] = [None] * len(values)
+    corrected: list[float | None] = [None] * len(values)
     largest = 0.0
     for rank, (p, place) in enumerate(family):
-        found[place] = largest = max(largest, min(1.0, (len(family) - rank) * p))
-    return dict(zip(values, found, strict=True))
+        corrected[place] = largest = max(largest, min(1.0, (len(family) - rank) * p))
+    return dict(zip(values, corrected, strict=True))
 
 
 def fall_p(p: float | None, change: float) -> float | None:

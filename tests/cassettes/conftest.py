@@ -100,13 +100,13 @@ def deck(tmp_path: Path) -> DeckMaker:
                 decide=recorder.decide,
                 events=EventLog(events.append),
             )
-            made = Deck(session, recorder, events)
+            sample_deck = Deck(session, recorder, events)
             try:
                 with recorder.for_sample(account, SampleKey("s1", 1)), session.bind():
-                    yield made
+                    yield sample_deck
                 recorder.finish(from_start=from_start)
             finally:
-                made.notes = recorder.close()
+                sample_deck.notes = recorder.close()
 
     return make
 
@@ -145,5 +145,5 @@ async def serve() -> AsyncIterator[Servers]:
 
 def model_calls(events: list[Any]) -> list[Any]:
     """The model calls that a session has recorded."""
-    called = [event for event in events if isinstance(event, ModelCalled)]
-    return [(call.role, call.attempt, call.status, call.error, call.usage, call.reply) for call in called]
+    calls = [event for event in events if isinstance(event, ModelCalled)]
+    return [(call.role, call.attempt, call.status, call.error, call.usage, call.reply) for call in calls]

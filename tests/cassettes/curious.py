@@ -33,12 +33,12 @@ class Curious:
 
     async def research(self, question: Question, session: Session) -> Report:
         base = question.text
-        heard = []
+        answers = []
         for way in WAYS:
             try:
-                heard.append(await self._asked(way, session))
+                answers.append(await self._asked(way, session))
             except ModelError as error:
-                heard.append(str(error))
+                answers.append(str(error))
         calls = [
             *(("fetch_page", {"url": f"{base}/{page}"}) for page in PAGES),
             *(("web_search_tool", {"query": query}) for query in ("all", "refused")),
@@ -47,12 +47,12 @@ class Curious:
         for name, arguments in calls:
             try:
                 result = await session.call_tool(name, arguments)
-                heard += [result.content, str(result.sources)]
+                answers += [result.content, str(result.sources)]
             except ToolError as error:
-                heard.append(str(error))
-        heard.append(await self._asked(" ".join(heard), session))
-        text = "\n".join(heard)
-        return Report(text=text, raw_text=text, route="curious", extras={"heard": heard})
+                answers.append(str(error))
+        answers.append(await self._asked(" ".join(answers), session))
+        text = "\n".join(answers)
+        return Report(text=text, raw_text=text, route="curious", extras={"heard": answers})
 
     async def _asked(self, way: str, session: Session) -> str:
         if way != "streamed":

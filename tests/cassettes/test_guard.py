@@ -71,10 +71,10 @@ def test_processes_at_work_are_counted_by_program(forbids: bool) -> None:
 
 def test_connections_recorded_by_other_means_are_counted_separately(port: int) -> None:
     with Guard(forbids=False) as guard:
-        own = guard.connections.copy()
-        with binding(other_counter, own):
+        separate = guard.connections.copy()
+        with binding(other_counter, separate):
             connect(port)
-    assert (guard.connections.total(), own.total()) == (0, 1)
+    assert (guard.connections.total(), separate.total()) == (0, 1)
 
 
 WAYS: dict[str, Callable[[int], Any]] = {
@@ -104,12 +104,12 @@ def test_a_replay_opens_no_connection_and_starts_no_process(port: int, way: Call
 
 
 def test_an_existing_socket_cannot_be_connected_and_local_sockets_work(port: int) -> None:
-    with socket.socket() as before, Guard(forbids=True) as guard:
+    with socket.socket() as existing, Guard(forbids=True) as guard:
         with pytest.raises(Forbidden):
-            before.connect(("127.0.0.1", port))
-        one, other = socket.socketpair()
-        one.send(b"x")
-        assert other.recv(1) == b"x"
-        one.close()
-        other.close()
+            existing.connect(("127.0.0.1", port))
+        first, second = socket.socketpair()
+        first.send(b"x")
+        assert second.recv(1) == b"x"
+        first.close()
+        second.close()
     assert guard.connections.total() == 1

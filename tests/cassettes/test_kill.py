@@ -34,26 +34,26 @@ def rows(here: Workplace, run: Path) -> list[Any]:
 def test_a_recording_survives_every_kill_and_auto_completes_it(here: Workplace) -> None:
     here.write_samples({f"s{number}": f"question number {number}" for number in range(12)})
     whole = rows(here, here.ran(*RUN[1:], "cassette=record", "cassette.dir=whole"))
-    moments, asked = random.Random(13), here.endpoint.asked
-    ends, found = [], []
+    rng, asked = random.Random(13), here.endpoint.asked
+    codes, counts = [], []
     for mode in ("record", "auto"):
-        until = len(asked) + moments.randrange(16)
+        limit = len(asked) + rng.randrange(16)
         with here.start(*RUN, f"cassette={mode}", "cassette.dir=killed") as child:
-            while len(asked) <= until and child.returncode is None:
+            while len(asked) <= limit and child.returncode is None:
                 time.sleep(0.005)
-            time.sleep(moments.uniform(0, 0.02))
+            time.sleep(rng.uniform(0, 0.02))
             child.kill()  # it may have ended already: `auto` has little left to ask
-            ends.append(child.wait())
-        found.append(readable(here.path / "killed"))
-    assert -9 in ends, "the runs ended before they were killed"
-    assert any(0 < count < 24 for count in found), found
+            codes.append(child.wait())
+        counts.append(readable(here.path / "killed"))
+    assert -9 in codes, "the runs ended before they were killed"
+    assert any(0 < count < 24 for count in counts), counts
 
-    before = set(here.runs())
+    runs = set(here.runs())
     assert main(["run", *RUN, "cassette=auto", "cassette.dir=killed"]) == 0
     before_replay = len(asked)
     assert main(["run", *RUN, "cassette=replay", "cassette.dir=killed"]) == 0
     assert len(asked) == before_replay
-    completed, replayed = sorted(set(here.runs()) - before)
+    completed, replayed = sorted(set(here.runs()) - runs)
     assert rows(here, completed) == rows(here, replayed) == whole
     for account in ("agent", "judge"):
         with Store(here.path / f"killed/{account}.sqlite", writes=False) as store:

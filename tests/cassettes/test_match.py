@@ -57,10 +57,10 @@ def test_json_formatting_makes_no_difference(value: Any) -> None:
 
 
 def test_an_ignored_name_is_a_top_level_field_or_a_query_parameter() -> None:
-    one = asked({"a": 1, "id": "x", "in": {"id": "y"}}, "http://a/p?id=3&q=1")
-    assert request_key(one, ["id"]) == request_key(asked({"a": 1, "in": {"id": "y"}}, "http://a/p?q=1&id=4"), ["id"])
-    assert request_key(one, ["id"]) != request_key(asked({"a": 1, "in": {"id": "z"}}, "http://a/p?q=1"), ["id"])
-    assert request_key(one) != request_key(asked({"a": 1, "id": "y", "in": {"id": "y"}}, "http://a/p?id=3&q=1"))
+    base = asked({"a": 1, "id": "x", "in": {"id": "y"}}, "http://a/p?id=3&q=1")
+    assert request_key(base, ["id"]) == request_key(asked({"a": 1, "in": {"id": "y"}}, "http://a/p?q=1&id=4"), ["id"])
+    assert request_key(base, ["id"]) != request_key(asked({"a": 1, "in": {"id": "z"}}, "http://a/p?q=1"), ["id"])
+    assert request_key(base) != request_key(asked({"a": 1, "id": "y", "in": {"id": "y"}}, "http://a/p?id=3&q=1"))
 
 
 def messages(*texts: str, **more: Any) -> Any:
@@ -85,9 +85,9 @@ LONG = "x" * 100
     ],
 )
 def test_the_closest_recorded_request_is_shown_with_its_differences(request_: Any, lines: list[str]) -> None:
-    found = differences(request_, RECORDED)
-    assert found is not None
-    for line, expected in zip(found, lines, strict=True):
+    actual = differences(request_, RECORDED)
+    assert actual is not None
+    for line, expected in zip(actual, lines, strict=True):
         assert expected in line
 
 
@@ -95,9 +95,9 @@ def test_only_the_surroundings_of_the_first_difference_in_a_long_text_are_shown(
     assert differences(messages(f"{LONG}a{LONG}"), [messages(f"{LONG}b{LONG}")]) == [
         f'messages[0].content: recorded "…{"x" * 40}b{"x" * 39}…", now "…{"x" * 40}a{"x" * 39}…" (at character 100)'
     ]
-    many = differences(asked(dict.fromkeys("abcdef", 1)), [asked(dict.fromkeys("abcdef", 2))])
-    assert many is not None
-    assert many[SHOWN:] == ["and 3 more fields"]
+    lines = differences(asked(dict.fromkeys("abcdef", 1)), [asked(dict.fromkeys("abcdef", 2))])
+    assert lines is not None
+    assert lines[SHOWN:] == ["and 3 more fields"]
 
 
 def test_an_empty_cassette_has_no_closest_request_and_ignored_fields_do_not_differ() -> None:

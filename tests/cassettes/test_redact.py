@@ -232,21 +232,21 @@ def test_hostile_streams_pass_unchanged(data: str) -> None:
 
 
 def test_only_allowed_headers_are_kept_and_they_are_redacted() -> None:
-    sent = [
+    request_headers = [
         ("Authorization", "Bearer x"),
         ("Content-Type", "a/b"),
         ("x-goog-api-key", "y"),
         ("X-AIQ-Role", "judge.race"),
     ]
-    assert NONE.headers(sent, REQUEST_HEADERS) == (("content-type", "a/b"), ("x-aiq-role", "judge.race"))
-    got = [
+    assert NONE.headers(request_headers, REQUEST_HEADERS) == (("content-type", "a/b"), ("x-aiq-role", "judge.race"))
+    response_headers = [
         ("Set-Cookie", "a=b"),
         ("Location", "https://h/?key=abcdefgh1"),
         ("X-RateLimit-Remaining-Tokens", "5"),
         ("Retry-After-Ms", "20"),
         ("openai-organization", "org-1"),
     ]
-    assert NONE.headers(got, RESPONSE_HEADERS) == (
+    assert NONE.headers(response_headers, RESPONSE_HEADERS) == (
         ("location", f"https://h/?key={MARK}"),
         ("x-ratelimit-remaining-tokens", "5"),
         ("retry-after-ms", "20"),

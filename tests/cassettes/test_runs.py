@@ -111,9 +111,9 @@ def test_shared_judge_calls_are_replayed_whichever_sample_is_first(deep: Path, m
 @pytest.mark.whole
 def test_libraries_first_loaded_in_a_replay_may_probe_for_sockets() -> None:
     Path("plain.py").write_text("async def answer(question, session):\n    return 'Nobody knows.'\n")
-    given = ("experiment=shallow_freshqa", "limit=1", "agent=python", "agent.function=plain:answer")
-    recorded = run(*given, "cassette=record")
-    for replayed in replays(*given)[0]:  # in a process that has not loaded these libraries
+    settings = ("experiment=shallow_freshqa", "limit=1", "agent=python", "agent.function=plain:answer")
+    recorded = run(*settings, "cassette=record")
+    for replayed in replays(*settings)[0]:  # in a process that has not loaded these libraries
         assert rows(replayed) == rows(recorded)
 
 
@@ -123,23 +123,23 @@ FAULTS = "offline.faults={http_500: 0.3, http_429: 0.2, cut_connection: 0.2, mal
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.whole
 def test_faults_are_recorded_and_replayed_and_no_replay_waits_for_a_retry() -> None:
-    chosen = ("experiment=shallow_freshqa", "limit=6", FAULTS)
+    settings = ("experiment=shallow_freshqa", "limit=6", FAULTS)
     patience = ("llm.retry.first_seconds=0.01", "llm.retry.attempts=3", "runner.max_error_rate=1")
-    recorded = run(*chosen, *patience, "cassette=record")
-    for folder in replays(*chosen, *patience[1:], "llm.retry.first_seconds=3600", "llm.retry.most_seconds=3600")[0]:
+    recorded = run(*settings, *patience, "cassette=record")
+    for folder in replays(*settings, *patience[1:], "llm.retry.first_seconds=3600", "llm.retry.most_seconds=3600")[0]:
         assert rows(folder) == rows(recorded)
     with Store(Path("cassettes/shallow_freshqa/agent.sqlite"), writes=False) as store:
-        kept = [exchange for name in store.names() for exchange in store.exchanges(name)]
-    assert {exchange.status for exchange in kept} >= {200, 500, 429}
-    assert any("RemoteProtocolError" in (exchange.error or "") for exchange in kept)
+        exchanges = [exchange for name in store.names() for exchange in store.exchanges(name)]
+    assert {exchange.status for exchange in exchanges} >= {200, 500, 429}
+    assert any("RemoteProtocolError" in (exchange.error or "") for exchange in exchanges)
 
 
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.whole
 def test_an_attempt_with_several_turns_is_replayed() -> None:
-    chosen = ("experiment=full_freshqa", "dataset=turns_mini", "dataset.ids=[1,21,26]")
-    recorded = run(*chosen, "cassette=record")
-    for folder in replays(*chosen)[0]:
+    settings = ("experiment=full_freshqa", "dataset=turns_mini", "dataset.ids=[1,21,26]")
+    recorded = run(*settings, "cassette=record")
+    for folder in replays(*settings)[0]:
         assert rows(folder) == rows(recorded)
 
 
@@ -162,13 +162,13 @@ async def answer(question: Question, session: Session) -> str:
 @pytest.mark.usefixtures("elsewhere")
 def test_embedded_memories_are_replayed_and_not_shared_between_samples() -> None:
     Path("remembers.py").write_text(REMEMBERS, encoding="utf-8")
-    chosen = ("experiment=shallow_freshqa", "limit=3", "judge=[]", "agent=python", "agent.function=remembers:answer")
-    recorded = run(*chosen, "cassette=record", "runner.concurrency=3")
-    assert rows(run(*chosen, "cassette=replay", "runner.concurrency=1")) == rows(recorded)
+    settings = ("experiment=shallow_freshqa", "limit=3", "judge=[]", "agent=python", "agent.function=remembers:answer")
+    recorded = run(*settings, "cassette=record", "runner.concurrency=3")
+    assert rows(run(*settings, "cassette=replay", "runner.concurrency=1")) == rows(recorded)
     for row in map(json.loads, rows(recorded)):
-        told = [json.loads(line) for line in row["report"].splitlines()]
-        assert {turn["answer"].partition(":")[0] for turn in told} == {row["sample_id"]}
-        assert [turn["id"][:6] for turn in told] == ["000001", "000002", "000003", "000003", "000001"]
+        turns = [json.loads(line) for line in row["report"].splitlines()]
+        assert {turn["answer"].partition(":")[0] for turn in turns} == {row["sample_id"]}
+        assert [turn["id"][:6] for turn in turns] == ["000001", "000002", "000003", "000003", "000001"]
         assert row["usage"]["mine.memory"]["calls"] == 3
 
 

@@ -85,8 +85,8 @@ def kept(path: Path, name: str = "s1/1") -> list[Exchange]:
 
 
 def answers(cassette: Cassette, request: Exchange, times: int) -> list[bytes | None]:
-    found = [cassette.take(request) for _ in range(times)]
-    return [None if exchange is None else exchange.response_body for exchange in found]
+    exchanges = [cassette.take(request) for _ in range(times)]
+    return [None if exchange is None else exchange.response_body for exchange in exchanges]
 
 
 @settings(max_examples=25)
@@ -100,9 +100,9 @@ def test_every_exchange_is_read_back_unchanged(tmp_path_factory: pytest.TempPath
     with Store(path, writes=False) as store:
         cassette = opened_again(store)
         for exchange in given:
-            taken = cassette.take(asked(exchange.request_body, exchange.url, exchange.method))
-            assert taken is not None
-            assert taken.request_body == exchange.request_body
+            recorded = cassette.take(asked(exchange.request_body, exchange.url, exchange.method))
+            assert recorded is not None
+            assert recorded.request_body == exchange.request_body
 
 
 def opened_again(store: Store) -> Cassette:
@@ -147,10 +147,10 @@ def test_recording_a_request_again_replaces_all_its_earlier_exchanges(path: Path
 
 
 def test_unused_exchanges_are_deleted_with_their_texts_and_the_rest_stays(path: Path) -> None:
-    shared, gone = f"shared {LONG}", f"gone {LONG}"
+    shared, deleted = f"shared {LONG}", f"gone {LONG}"
     for number in range(3):
         with Store(path, writes=True) as store:
-            keep(opened(store), answered({"q": number, "text": shared}, gone if number == 1 else "kept"))
+            keep(opened(store), answered({"q": number, "text": shared}, deleted if number == 1 else "kept"))
     size = path.stat().st_size
     with Store(path, writes=True) as store:
         cassette = opened(store)
@@ -159,17 +159,17 @@ def test_unused_exchanges_are_deleted_with_their_texts_and_the_rest_stays(path: 
         cassette.drop_unused()
         assert cassette.unused() == 0
     assert [exchange.response_body for exchange in kept(path)] == [b"kept", b"kept"]
-    assert not any(gone.encode() in data for data in unpacked(path))
+    assert not any(deleted.encode() in data for data in unpacked(path))
     assert sum(shared.encode() in data for data in unpacked(path)) == 1
     assert path.stat().st_size <= size
 
 
 def test_blocks_are_filled_and_each_text_is_stored_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "BLOCK_BYTES", 1000)
-    given = [answered({"q": number, "text": LONG}, f"{number} {LONG}") for number in range(20)]
+    exchanges = [answered({"q": number, "text": LONG}, f"{number} {LONG}") for number in range(20)]
     with Store(path, writes=True) as store:
-        keep(opened(store), *given)
-    assert kept(path) == given
+        keep(opened(store), *exchanges)
+    assert kept(path) == exchanges
     assert [file.name for file in path.parent.iterdir()] == ["agent.sqlite"]
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT count(*) FROM items WHERE block IS NULL").fetchone() == (0,)
@@ -191,15 +191,15 @@ def test_a_file_is_byte_identical_if_nothing_is_added(path: Path) -> None:
 
 
 def test_two_recordings_into_one_file_are_both_kept(path: Path) -> None:
-    with Store(path, writes=True) as one, Store(path, writes=True) as other:
+    with Store(path, writes=True) as first, Store(path, writes=True) as second:
         for number in range(5):
-            keep(opened(one, "s1/1"), answered({"q": number}, f"one {number}"))
-            keep(opened(other, "s2/1"), answered({"q": number}, f"other {number}"))
-        assert other.cassette("s1/1") is not None
+            keep(opened(first, "s1/1"), answered({"q": number}, f"one {number}"))
+            keep(opened(second, "s2/1"), answered({"q": number}, f"other {number}"))
+        assert second.cassette("s1/1") is not None
     with Store(path, writes=False) as store:
         assert store.names() == {"s1/1": False, "s2/1": False}
-    for name, who in (("s1/1", "one"), ("s2/1", "other")):
-        assert [exchange.response_body.decode() for exchange in kept(path, name)] == [f"{who} {n}" for n in range(5)]
+    for name, writer in (("s1/1", "one"), ("s2/1", "other")):
+        assert [exchange.response_body.decode() for exchange in kept(path, name)] == [f"{writer} {n}" for n in range(5)]
 
 
 def test_two_runs_can_record_at_once(path: Path) -> None:
@@ -232,12 +232,12 @@ def test_a_file_left_by_a_kill_is_readable_and_packed_by_the_next_writer(path: P
     for file in list(path.parent.glob("agent.sqlite*")):
         (copy / file.name).write_bytes(file.read_bytes())
     store.close()
-    left = copy / "agent.sqlite"
-    assert kept(left) == kept(path)
-    with Store(left, writes=True) as after:
-        keep(opened(after), answered({"q": 2}, LONG))
+    killed = copy / "agent.sqlite"
+    assert kept(killed) == kept(path)
+    with Store(killed, writes=True) as writer:
+        keep(opened(writer), answered({"q": 2}, LONG))
     assert [file.name for file in copy.iterdir()] == ["agent.sqlite"]
-    assert len(kept(left)) == 2
+    assert len(kept(killed)) == 2
 
 
 @pytest.mark.parametrize("table", ["exchanges", "items", "blocks"])
@@ -282,13 +282,13 @@ def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported(path: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))  # as on a full disk
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))  # as on a full disk
     try:
         with pytest.raises(UserError, match=r"cannot be written \(disk I/O error\)$"):
             Store(path, writes=True)
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_a_recording_of_a_later_version_asks_for_an_update(path: Path) -> None:

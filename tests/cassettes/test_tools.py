@@ -95,15 +95,15 @@ async def test_a_tool_is_replayed_at_its_boundary_or_run_again_if_its_requests_a
 ) -> None:
     endpoint = await serve([OK])
     tools = [own("weather"), own("asks"), own("outer"), Shout()]
-    seen = []
+    outcomes = []
     for mode in ("record", "replay"):
         ran.clear()
         async with deck(mode, endpoint.base_url, tools=tools) as d:
             outcome = await outcome_of(d.call(tool, **arguments))
         returned = [(e.content, e.success, e.error) for e in d.events if isinstance(e, ToolReturned)]
-        seen.append((outcome, returned, model_calls(d.events), d.notes))
-    assert CANARY not in str(seen)
-    assert seen[0] == seen[1]
+        outcomes.append((outcome, returned, model_calls(d.events), d.notes))
+    assert CANARY not in str(outcomes)
+    assert outcomes[0] == outcomes[1]
     assert len(ran) == again
 
 
@@ -119,23 +119,23 @@ async def calls(place: str) -> str:
 
 
 async def test_a_nested_tool_call_does_not_answer_the_agents_own_call(deck: DeckMaker) -> None:
-    seen = []
+    outcomes = []
     for mode in ("record", "replay"):
         ran.clear()
         async with deck(mode, tools=[own("counts"), own("calls")]) as d:
             answers = [json.loads(await d.call(tool, place="Bergen"))["content"] for tool in ("calls", "counts")]
-        seen.append((answers, len(d.events), d.notes))
-    assert seen[0] == seen[1]
-    assert seen[0][0] == ["1 of Bergen", "2 of Bergen"]
+        outcomes.append((answers, len(d.events), d.notes))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] == ["1 of Bergen", "2 of Bergen"]
 
 
 async def test_a_tools_own_failure_has_the_same_message_recorded_or_not(deck: DeckMaker) -> None:
     for place in ("broken", "exits", "cancels"):
-        seen = []
+        outcomes = []
         for mode in ("off", "record", "replay"):
             async with deck(mode, tools=[own("weather")]) as d:
-                seen.append(await outcome_of(d.call("weather", place=place)))
-        assert seen[0] == seen[1] == seen[2]
+                outcomes.append(await outcome_of(d.call("weather", place=place)))
+        assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
 async def test_a_failed_write_ends_the_work_even_if_its_error_is_swallowed(
@@ -165,21 +165,21 @@ async def test_a_tool_that_ran_out_of_time_does_so_again(deck: DeckMaker, serve:
 
 
 async def test_the_moment_the_research_time_ran_out_is_recorded(deck: DeckMaker) -> None:
-    limits, ends = configured(Limits, sample_seconds=20, on_limit="synthesize", reserve=0.9), []
+    limits, outcomes = configured(Limits, sample_seconds=20, on_limit="synthesize", reserve=0.9), []
     for mode, seconds in (("record", 2.1), ("replay", 0.0)):
         async with deck(mode, tools=[own("weather")], limits=limits) as d:
 
             async def work(d: Deck = d, seconds: float = seconds) -> list[Any]:
-                before = await outcome_of(d.call("weather", place="Bergen"))
+                first = await outcome_of(d.call("weather", place="Bergen"))
                 await asyncio.sleep(seconds)
                 refused = [await outcome_of(d.call("weather", place=place)) for place in ("Oslo", "Bergen")]
-                return [before, refused, d.session.spent(), d.session.stop_reason]
+                return [first, refused, d.session.spent(), d.session.stop_reason]
 
-            ends.append(await d.session.within_time(work()))
-    assert ends[0] == ends[1]
-    (_, refused, *told) = ends[0]
+            outcomes.append(await d.session.within_time(work()))
+    assert outcomes[0] == outcomes[1]
+    (_, refused, *reasons) = outcomes[0]
     assert [kind for kind, _ in refused] == ["ToolError over_budget"] * 2
-    assert told == ["limits.sample_seconds=20 is used up but for limits.reserve"] * 2
+    assert reasons == ["limits.sample_seconds=20 is used up but for limits.reserve"] * 2
 
 
 async def test_unrecorded_connections_are_reported_for_an_agent_but_not_for_a_recorded_tool(

@@ -49,7 +49,7 @@ def exchanges(folder: Path, account: str = "agent") -> list[Exchange]:
 
 async def thrice(deck: DeckMaker, serve: Servers, script: list[bytes], work: Callable[[Deck], Any]) -> list[Any]:
     """The outcome and model calls of work done unrecorded, recorded, and replayed with long waits and no endpoint."""
-    seen = []
+    outcomes = []
     for mode in ("off", "record", "replay"):
         if mode != "replay":
             endpoint = await serve([OK, *script])
@@ -61,9 +61,9 @@ async def thrice(deck: DeckMaker, serve: Servers, script: list[bytes], work: Cal
             outcome = await outcome_of(work(d))
         assert d.notes == []
         kind, text = outcome
-        seen.append(((kind, text.replace(str(endpoint.port), "PORT")), model_calls(d.events)))
+        outcomes.append(((kind, text.replace(str(endpoint.port), "PORT")), model_calls(d.events)))
     assert time.monotonic() - start < 50
-    return seen
+    return outcomes
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
@@ -88,10 +88,10 @@ async def test_embeddings_are_replayed_and_a_miss_shows_the_changed_text(
     live, recorded, replayed = await thrice(deck, serve, script, embed)
     assert live == recorded == replayed
     assert recorded[0] == ("value", str(vectors))
-    kept = [exchange for exchange in exchanges(tmp_path) if exchange.role == "aiq.memory"]
-    assert [exchange.status for exchange in kept] == [500, 200]
+    recordings = [exchange for exchange in exchanges(tmp_path) if exchange.role == "aiq.memory"]
+    assert [exchange.status for exchange in recordings] == [500, 200]
     with pytest.raises(CassetteMiss, match=r'input\[1\]: recorded "two", now "three"'):
-        async with deck("replay", kept[0].url.removesuffix("/embeddings")) as d:
+        async with deck("replay", recordings[0].url.removesuffix("/embeddings")) as d:
             await embed(d, "three")
 
 
@@ -104,14 +104,14 @@ async def test_an_answer_that_did_not_come_or_end_in_time_times_out_again(
         ([unending], {"blank_every": 0.1}, f"{GIVEN_UP}: 0.00"),
     ):
         endpoint = await serve([*script], **options)
-        seen = []
+        outcomes = []
         for mode in ("off", "record", "replay"):
             if mode == "replay":
                 serve.stop()
             async with deck(mode, endpoint.base_url, timeout_seconds=0.3) as d:
-                seen.append((await outcome_of(d.ask(str(options))), model_calls(d.events)))
-        assert seen[0] == seen[1] == seen[2]
-        assert seen[0][0][0].startswith("ModelError")
+                outcomes.append((await outcome_of(d.ask(str(options))), model_calls(d.events)))
+        assert outcomes[0] == outcomes[1] == outcomes[2]
+        assert outcomes[0][0][0].startswith("ModelError")
         assert [exchange.error for exchange in exchanges(tmp_path)] == [error_] * 3
 
 
@@ -141,7 +141,7 @@ async def test_auto_asks_only_what_is_new_and_refresh_deletes_what_is_unused(
     deck: DeckMaker, serve: Servers, tmp_path: Path
 ) -> None:
     endpoint = await serve([OK])
-    for mode, texts, calls, kept in [
+    for mode, texts, calls, count in [
         ("record", "ab", 2, 2),
         ("auto", "abc", 1, 3),
         ("replay", "ca", 0, 3),
@@ -154,7 +154,7 @@ async def test_auto_asks_only_what_is_new_and_refresh_deletes_what_is_unused(
             for text in texts:
                 await d.ask(text)
         assert len(endpoint.got) - before == calls
-        assert len(exchanges(tmp_path)) == kept
+        assert len(exchanges(tmp_path)) == count
         assert len(d.notes) == (mode == "replay")
 
 
@@ -185,11 +185,11 @@ async def test_an_unrecorded_request_is_compared_with_the_closest_and_ends_the_w
     endpoint = await serve([OK])
     async with deck("record", endpoint.base_url) as d:
         await d.ask("one word")
-    said = (
+    message = (
         "cassette of s1/1 (agent): not recorded: aiq.planner, POST .*\n  the closest of 1 recorded requests differs in"
         '\n  messages.0..content: recorded "one word", now "one wort" .at character 7.\n  record it with cassette=auto'
     )
-    with pytest.raises(CassetteMiss, match=said.replace("(agent)", ".agent.")):
+    with pytest.raises(CassetteMiss, match=message.replace("(agent)", ".agent.")):
         async with deck("replay", endpoint.base_url) as d:
             await d.ask("one wort")
     with pytest.raises(CassetteMiss):  # even if the caller swallows the error
@@ -208,13 +208,13 @@ async def test_an_abandoned_request_is_abandoned_again(deck: DeckMaker, serve: S
             return await d.ask()
 
     async def beside_a_failure(d: Deck) -> list[str]:
-        async def one(number: int) -> str:
+        async def part(number: int) -> str:
             if number:
                 return await d.ask()
             await asyncio.sleep(0.1)
             raise ToolError(ToolErrorKind.FAILED, "the other one")
 
-        return await gather_bounded([0, 1], one, 2)
+        return await gather_bounded([0, 1], part, 2)
 
     for work, outcome in ((impatient, ("TimeoutError", "")), (beside_a_failure, ("ToolError failed", "the other one"))):
         for mode in ("record", "replay"):
@@ -237,16 +237,16 @@ async def test_a_sample_runs_out_of_time_again_without_waiting(deck: DeckMaker, 
 
         await asyncio.gather(branch("one"), branch("other"))
 
-    seen = []
+    statuses = []
     for mode, seconds in (("record", 1.0), ("replay", 500)):
         start = time.monotonic()
         async with deck(mode, endpoint.base_url, limits=configured(Limits, sample_seconds=seconds)) as d:
             with pytest.raises(LimitReached, match="sample_seconds"):
                 await d.session.within_time(work(d))
         d.session.end()
-        seen.append([call[2] for call in model_calls(d.events)])
+        statuses.append([call[2] for call in model_calls(d.events)])
     assert time.monotonic() - start < 50
-    assert seen[0] == seen[1]
+    assert statuses[0] == statuses[1]
     assert [exchange.error for exchange in exchanges(tmp_path)].count(TIME_UP) == 2
     async with deck("replay", endpoint.base_url) as d:  # without a limit, the caller gets the error
         assert (await outcome_of(work(d)))[0] != "value"
@@ -269,11 +269,11 @@ PAGES: dict[str, dict[str, Any]] = {
 async def test_pages_are_replayed_with_their_redirects_and_failures(
     deck: DeckMaker, pages_port: int, path: str, web: dict[str, Any], tmp_path: Path
 ) -> None:
-    seen = []
+    outcomes = []
     for mode in ("off", "record", "replay"):
         async with deck(mode, web={**web, "allow_hosts": [f"127.0.0.1:{pages_port}"]}) as d:
-            seen.append(await outcome_of(d.fetch(f"http://127.0.0.1:{pages_port}{path}")))
-    assert seen[0] == seen[1] == seen[2]
+            outcomes.append(await outcome_of(d.fetch(f"http://127.0.0.1:{pages_port}{path}")))
+    assert outcomes[0] == outcomes[1] == outcomes[2]
     assert sum(len(exchange.response_body) for exchange in exchanges(tmp_path)) < 1_000_000
     assert {exchange.error for exchange in exchanges(tmp_path)} <= {None, f"{GIVEN_UP}: 0.00"}  # so no replay waits
 
@@ -281,22 +281,22 @@ async def test_pages_are_replayed_with_their_redirects_and_failures(
 async def test_a_forbidden_page_is_not_fetched_again_and_the_file_is_unchanged(
     deck: DeckMaker, pages_port: int, tmp_path: Path
 ) -> None:
-    kept = []
+    contents = []
     for mode in ("record", "refresh"):
         async with deck(mode, web={"allow_hosts": [f"127.0.0.1:{pages_port}"]}) as d:
             assert "403" in (await outcome_of(d.fetch(f"http://127.0.0.1:{pages_port}/status/403")))[1]
-        kept.append((tmp_path / "cassettes" / "agent.sqlite").read_bytes())
-    assert kept[0] == kept[1]
+        contents.append((tmp_path / "cassettes" / "agent.sqlite").read_bytes())
+    assert contents[0] == contents[1]
 
 
 async def test_a_refused_or_unreachable_address_fails_again(deck: DeckMaker) -> None:
     for url, allowed in (("http://127.0.0.1:1/", ["127.0.0.1:1"]), ("http://localhost:1/", [])):
-        seen = []
+        outcomes = []
         for mode in ("off", "record", "replay"):
             async with deck(mode, web={"allow_hosts": allowed}) as d:
-                seen.append(await outcome_of(d.fetch(url)))
-        assert seen[0][0].startswith("ToolError")
-        assert seen[0] == seen[1] == seen[2]
+                outcomes.append(await outcome_of(d.fetch(url)))
+        assert outcomes[0][0].startswith("ToolError")
+        assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
 async def test_secrets_are_redacted_before_an_answer_is_read(deck: DeckMaker, serve: Servers, tmp_path: Path) -> None:
@@ -307,14 +307,14 @@ async def test_secrets_are_redacted_before_an_answer_is_read(deck: DeckMaker, se
         ([streamed(*halves, chunk("stop"))], Deck.stream),
     ):
         endpoint = await serve([OK, *script])
-        seen = []
+        outcomes = []
         for mode in ("record", "replay"):
             async with deck(mode, endpoint.base_url) as d:
                 await d.ask("first")
-                seen.append(await outcome_of(ask(d, f"do you know {CANARY}?")))
-            assert CANARY not in str(seen) + str(d.events).replace(f"do you know {CANARY}", "")
+                outcomes.append(await outcome_of(ask(d, f"do you know {CANARY}?")))
+            assert CANARY not in str(outcomes) + str(d.events).replace(f"do you know {CANARY}", "")
         assert CANARY in str(endpoint.got[1].body)
-        assert seen[0] == seen[1]
+        assert outcomes[0] == outcomes[1]
     for data in unpacked(tmp_path / "cassettes" / "agent.sqlite"):
         assert CANARY.encode() not in data
 

@@ -65,11 +65,11 @@ async def ask(base_url: str, client: AsyncClient | None = None) -> list[str]:
         messages = [{"role": "user", "content": question}]
         return await openai.chat.completions.create(model="m", messages=messages, **options)  # type: ignore[arg-type]
 
-    said = [(await create("a quéstion")).choices[0].message.content for _ in range(2)]
-    said.append("".join([each.choices[0].delta.content or "" async for each in await create("long", stream=True)]))
-    with pytest.raises(RateLimitError) as refused:
+    answers = [(await create("a quéstion")).choices[0].message.content for _ in range(2)]
+    answers.append("".join([event.choices[0].delta.content or "" async for event in await create("long", stream=True)]))
+    with pytest.raises(RateLimitError) as raised:
         await create("too much")
-    return [*said, f"{refused.value.status_code}, {refused.value.response.headers['retry-after']}"]
+    return [*answers, f"{raised.value.status_code}, {raised.value.response.headers['retry-after']}"]
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
@@ -125,24 +125,24 @@ def test_exported_exchanges_are_imported_unchanged(
 ) -> None:
     file = tmp_path_factory.mktemp("vcr") / "cassette"
     for form in ("yaml", "json"):
-        text, held, without = to_vcr(kept, form)
+        text, held, skipped = to_vcr(kept, form)
         file.write_text(text, encoding="ascii")
-        found = from_vcr(file, Redactor([]))
-        assert len(found) == held == len(kept) - without.total()
-        assert found == [each for each in kept if each in found]
-        assert form == "json" or not without
+        imported = from_vcr(file, Redactor([]))
+        assert len(imported) == held == len(kept) - skipped.total()
+        assert imported == [exchange for exchange in kept if exchange in imported]
+        assert form == "json" or not skipped
 
 
 def test_what_vcrpy_cannot_hold_is_counted() -> None:
-    kept = [
+    exchanges = [
         Exchange(TOOL, "tool:///mine", status=200),
         Exchange("GET", "http://a.example", error="ConnectError: no"),
         Exchange("GET", "http://a.example", status=200, error=GIVEN_UP),
         Exchange("GET", "http://a.example", status=200, response_body=b"\xff"),
     ]
-    without = {"call of a tool": 1, "failure without an answer": 1, "answer that broke off": 1}
-    assert to_vcr(kept, "yaml")[1:] == (1, without)
-    assert to_vcr(kept, "json")[1:] == (0, {**without, "body that is not text (YAML can hold it)": 1})
+    skipped = {"call of a tool": 1, "failure without an answer": 1, "answer that broke off": 1}
+    assert to_vcr(exchanges, "yaml")[1:] == (1, skipped)
+    assert to_vcr(exchanges, "json")[1:] == (0, {**skipped, "body that is not text (YAML can hold it)": 1})
 
 
 @given(st.lists(st.tuples(st.text(), st.integers(1, 12)), unique=True))

@@ -88,9 +88,9 @@ class Threaded:
 def http(status: int, body: bytes | object, **headers: str) -> bytes:
     """An HTTP answer; underscores in header names become hyphens."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    given = {"content-length": str(len(raw)), "connection": "close", "content-type": "application/json"}
-    given |= {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+    fields = {"content-length": str(len(raw)), "connection": "close", "content-type": "application/json"}
+    fields |= {name.replace("_", "-"): value for name, value in headers.items()}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + raw
 
 

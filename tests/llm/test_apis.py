@@ -35,8 +35,8 @@ async def test_a_request_has_no_optional_field_and_is_booked_under_its_role(benc
     }
     async with bench([error(429, retry_after="0.01"), embedded([1, 0], [0, 1])], **options) as b:
         assert await b.models.embed(ROLE, ["one", "two\ud800"], model="e") == [[1, 0], [0, 1]]
-        first, again = b.endpoint.got
-        assert first.body == again.body == {"model": "e", "input": ["one", "two\ufffd"]}
+        first, second = b.endpoint.got
+        assert first.body == second.body == {"model": "e", "input": ["one", "two\ufffd"]}
         assert (first.path, first.headers["authorization"]) == ("/v1/embeddings", "Bearer no-key")
         assert [got.headers["x-aiq-attempt"] for got in b.endpoint.got] == ["0", "1"]
         refused, event = b.calls
@@ -68,11 +68,11 @@ async def test_limits_count_embeddings_before_they_are_sent(bench: Any) -> None:
 
 async def test_many_texts_take_several_requests_and_come_back_in_order(bench: Any) -> None:
     count = TEXTS_AT_ONCE + 2
-    whole = [embedded(*([[n] for n in range(TEXTS_AT_ONCE)])), embedded([128], [129])]
-    async with bench(whole) as b:
+    answers = [embedded(*([[n] for n in range(TEXTS_AT_ONCE)])), embedded([128], [129])]
+    async with bench(answers) as b:
         assert await b.models.embed(ROLE, [f"text {n}" for n in range(count)]) == [[n] for n in range(count)]
         assert [len(got.body["input"]) for got in b.endpoint.got] == [TEXTS_AT_ONCE, 2]
-    async with bench([whole[0], embedded([1, 2], [3, 4])]) as b:
+    async with bench([answers[0], embedded([1, 2], [3, 4])]) as b:
         with pytest.raises(ModelError, match=r"a\.memory: .*/embeddings answered with embeddings of 1 and 2 numbers"):
             await b.models.embed(ROLE, [f"text {n}" for n in range(count)])
     async with bench([OK]) as b:
@@ -126,11 +126,11 @@ async def test_a_stock_client_gets_its_base64_and_is_counted(bench: Any) -> None
 
 
 async def test_the_offline_stack_embeds(bench: Any, world_port: int) -> None:
-    def near(one: Sequence[float], other: Sequence[float]) -> float:
-        return sum(x * y for x, y in zip(one, other, strict=True))
+    def similarity(first: Sequence[float], second: Sequence[float]) -> float:
+        return sum(x * y for x, y in zip(first, second, strict=True))
 
     async with bench([OK], base_url=f"http://127.0.0.1:{world_port}/v1", model="offline-1") as b:
         texts = ["Who founded the company?", "The founder of the company", "Rainfall in the hills"]
-        asked, same, other = await b.models.embed(ROLE, texts)
-        assert near(asked, same) > near(asked, other) + 0.3
+        question, paraphrase, second = await b.models.embed(ROLE, texts)
+        assert similarity(question, paraphrase) > similarity(question, second) + 0.3
         assert b.session.usage.by_role()[ROLE].input_tokens > 10

@@ -79,9 +79,9 @@ async def test_requests_are_those_of_langchains_own_model(
 async def test_completions_are_requested_as_by_openais_own_client(bench: Any) -> None:
     schema = {"name": "verdict", "schema": {"type": "object"}}
     async with bench([http(200, completed())]) as b:
-        asked: Any = {"model": "m", "messages": [{"role": "user", "content": "hello"}], "temperature": 0.1}
+        request: Any = {"model": "m", "messages": [{"role": "user", "content": "hello"}], "temperature": 0.1}
         form: Any = {"type": "json_schema", "json_schema": schema}
-        await b.models.openai("a.b").chat.completions.create(**asked, response_format=form, max_completion_tokens=9)
+        await b.models.openai("a.b").chat.completions.create(**request, response_format=form, max_completion_tokens=9)
         await b.ask("a.b", temperature=0.1, json_schema=schema, max_tokens=9)
         theirs, ours = sent(b)
         assert ours == theirs
@@ -109,26 +109,26 @@ async def test_a_request_without_tools_has_no_field_for_them(bench: Any) -> None
 async def test_answers_are_read_as_by_langchains_own_model(bench: Any, answer: dict[str, Any]) -> None:
     async with bench([http(200, answer)]) as b:
         theirs, ours = [await model.ainvoke("hello") for model in (stock(b), b.models.chat("a.b"))]
-        for what in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata"):
-            assert getattr(ours, what) == getattr(theirs, what), what
-        for what in ("finish_reason", "model_name", "model_provider", "id"):
-            assert ours.response_metadata[what] == theirs.response_metadata[what]
+        for field in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata"):
+            assert getattr(ours, field) == getattr(theirs, field), field
+        for field in ("finish_reason", "model_name", "model_provider", "id"):
+            assert ours.response_metadata[field] == theirs.response_metadata[field]
         assert ours.additional_kwargs.get("refusal") == theirs.additional_kwargs.get("refusal")
 
 
 async def test_streams_are_assembled_as_by_langchains_own_model(bench: Any) -> None:
-    begun = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"na'}}
-    more = {"index": 0, "function": {"arguments": 'me": "x"}'}}
-    parts = [chunk(role="assistant", content="he"), chunk(content="llo"), chunk(tool_calls=[begun])]
-    script = streamed(*parts, chunk(tool_calls=[more]), chunk("tool_calls"), chunk(usage=USAGE))
+    start = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"na'}}
+    rest = {"index": 0, "function": {"arguments": 'me": "x"}'}}
+    parts = [chunk(role="assistant", content="he"), chunk(content="llo"), chunk(tool_calls=[start])]
+    script = streamed(*parts, chunk(tool_calls=[rest]), chunk("tool_calls"), chunk(usage=USAGE))
     async with bench([script]) as b:
-        found = []
+        messages = []
         for model in (stock(b), b.models.chat("a.b")):
             events = [part async for part in model.astream("hello")]
-            found.append(sum(events[1:], events[0]))
-        theirs, ours = found
-        for what in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata"):
-            assert getattr(ours, what) == getattr(theirs, what), what
+            messages.append(sum(events[1:], events[0]))
+        theirs, ours = messages
+        for field in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata"):
+            assert getattr(ours, field) == getattr(theirs, field), field
         assert ours.response_metadata["finish_reason"] == "tool_calls"
 
 

@@ -108,17 +108,17 @@ def test_a_refusal_of_one_request_is_not_a_loss(status: int) -> None:
 
 def test_calls_go_in_order_and_retries_go_first() -> None:
     async def work(flow: Flow) -> None:
-        went = []
+        names = []
 
         async def call(name: str, failures: int = 0) -> None:
             async with a_send(flow, name, failures=failures) as send:
-                went.append(name)
+                names.append(name)
                 await asyncio.sleep(1)
                 await ended(send)
 
         calls = (call("a"), call("b"), call("c"), call("d", 1), call("e", 2), call("f", 1))
         await asyncio.gather(*calls)
-        assert went == ["a", "e", "d", "f", "b", "c"]
+        assert names == ["a", "e", "d", "f", "b", "c"]
 
     timed(work, max_connections=1)
 
@@ -190,8 +190,8 @@ def test_spans(text: str, seconds: float | None) -> None:
 
 
 def openai(unit: str, limit: int, left: int, reset: str) -> dict[str, str]:
-    named = {"limit": str(limit), "remaining": str(left), "reset": reset}
-    return {f"x_ratelimit_{name}_{unit}": value for name, value in named.items()}
+    fields = {"limit": str(limit), "remaining": str(left), "reset": reset}
+    return {f"x_ratelimit_{name}_{unit}": value for name, value in fields.items()}
 
 
 OPENAI = openai("requests", 5, 2, "30s") | openai("tokens", 9999, 9899, "6ms")
@@ -215,10 +215,10 @@ def test_nothing_is_sent_into_a_bucket_that_is_known_to_be_empty(headers: dict[s
         first.note_response(answer(200, **headers))
         await ended(first)
         calls = [asyncio.create_task(call()) for _ in range(8)]
-        other = asyncio.create_task(call("another"))
+        other_call = asyncio.create_task(call("another"))
         await asyncio.sleep(99)
         assert times == [0, 0, 0, 30, 30, 30, 30, 30]  # for another model
-        await asyncio.gather(*calls, other)
+        await asyncio.gather(*calls, other_call)
         assert times[8] == 100  # this endpoint no longer says what is left
 
     timed(work)
@@ -252,7 +252,7 @@ def test_a_bucket_is_used_up_however_it_refills(fills: str, late: float, used: f
     """60 calls at once, then 10 a second or 60 each 6 seconds; requests arrive up to `late` seconds after they went."""
 
     async def work(flow: Flow) -> None:
-        free, since, refused, chance = 60.0, 0.0, 0, Random(1)
+        free, since, refused, rng = 60.0, 0.0, 0, Random(1)
 
         def taken() -> bool:
             nonlocal free, since
@@ -260,21 +260,21 @@ def test_a_bucket_is_used_up_however_it_refills(fills: str, late: float, used: f
                 free, since = min(60.0, free + (now() - since) * 10), now()
             elif now() - since >= 6:
                 free, since = 60.0, since + (now() - since) // 6 * 6
-            free -= (may := free >= 1)
-            return may
+            free -= (admitted := free >= 1)
+            return admitted
 
         async def call(name: str) -> None:
             nonlocal refused
             for failures in count():
                 async with flow.send("m", name, failures, lambda: 1) as send:
-                    await asyncio.sleep(chance.uniform(0, late))
+                    await asyncio.sleep(rng.uniform(0, late))
                     status = 200 if taken() else 429
                     reset = since + 6 - now() if fills == "at once" else 6 - free / 10
                     refused += status == 429
-                    asks = {"retry_after": "1"} if status == 429 else {}
-                    told = answer(status, **openai("requests", 60, int(free), f"{reset + 0.001:f}s"), **asks)
-                    await asyncio.sleep(chance.uniform(0.05, 0.3))
-                    send.note_response(told)
+                    wait = {"retry_after": "1"} if status == 429 else {}
+                    response = answer(status, **openai("requests", 60, int(free), f"{reset + 0.001:f}s"), **wait)
+                    await asyncio.sleep(rng.uniform(0.05, 0.3))
+                    send.note_response(response)
                     await ended(send, status)
                 if status == 200:
                     return

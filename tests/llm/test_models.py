@@ -60,13 +60,13 @@ async def test_a_reply_has_its_tool_calls_and_usage_and_goes_back_as_a_message(b
     price = {"m": {"input": 1, "output": 1}}
     async with bench([error(503), http(200, completed(None, tool_calls=[call])), OK], prices=price) as b:
         tool: Any = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
-        asked = [Message(role="user", content="hello")]
-        reply = await b.models.complete("a.b", asked, tools=[tool])
+        messages = [Message(role="user", content="hello")]
+        reply = await b.models.complete("a.b", messages, tools=[tool])
         assert reply.tool_calls == (ToolRequest(id="c1", name="look_up", arguments='{"name": "x"}'),)
         assert (reply.text, reply.finish_reason) == ("", "stop")
         assert reply.usage == Usage(calls=1, input_tokens=100, cached_tokens=40, output_tokens=20, cost_usd=1.2e-4)
-        answers = Message(role="tool", content="found", tool_call_id="c1")
-        assert (await b.models.complete("a.b", [*asked, reply.message, answers])).text == "hello"
+        result = Message(role="tool", content="found", tool_call_id="c1")
+        assert (await b.models.complete("a.b", [*messages, reply.message, result])).text == "hello"
         assert b.endpoint.got[0].body["tools"] == [tool]
         assert "tools" not in b.endpoint.got[-1].body
         assert b.endpoint.got[-1].body["messages"] == [
@@ -82,16 +82,16 @@ async def test_thoughts_and_their_signatures_go_back_with_the_results_of_tools(b
     signed = {"id": "c1", "type": "function", "function": function, "extra_content": {"google": {"signature": "s"}}}
     thought = completed(None, tool_calls=[{**signed, "index": 0}], reasoning_content="Hm.", audio=None)
     async with bench([http(200, thought), OK] * 2 + [http(200, completed("Hi", reasoning_content="Hm.")), OK]) as b:
-        asked, found = Message(role="user", content="hello"), Message(role="tool", content="found", tool_call_id="c1")
-        reply = await b.models.complete("a.b", [asked])
-        await b.models.complete("a.b", [asked, reply.message, found])
+        human, tool = Message(role="user", content="hello"), Message(role="tool", content="found", tool_call_id="c1")
+        reply = await b.models.complete("a.b", [human])
+        await b.models.complete("a.b", [human, reply.message, tool])
         model = b.models.chat("a.b")
-        said = await model.ainvoke([HumanMessage("hello")])
-        await model.ainvoke([HumanMessage("hello"), said, ToolMessage("found", tool_call_id="c1")])
+        message = await model.ainvoke([HumanMessage("hello")])
+        await model.ainvoke([HumanMessage("hello"), message, ToolMessage("found", tool_call_id="c1")])
         for got in (b.endpoint.got[1], b.endpoint.got[3]):
-            again = got.body["messages"][1]
-            assert (again["reasoning_content"], again["tool_calls"]) == ("Hm.", [signed])
-            assert again.keys() == {"role", "content", "tool_calls", "reasoning_content"}
+            returned = got.body["messages"][1]
+            assert (returned["reasoning_content"], returned["tool_calls"]) == ("Hm.", [signed])
+            assert returned.keys() == {"role", "content", "tool_calls", "reasoning_content"}
         await model.ainvoke([HumanMessage("hello"), await model.ainvoke("hello"), HumanMessage("more")])
         assert b.endpoint.got[-1].body["messages"][1] == {"role": "assistant", "content": "Hi"}
 
@@ -106,15 +106,15 @@ async def test_a_stock_client_belongs_to_its_role_and_its_calls_are_counted(
     async with bench([error(503), OK, parts, OK], roles=roles, api_key_env="TEST_KEY", limits=limits) as b:
         client = b.session.openai("a.b")
         assert type(client) is AsyncOpenAI
-        asked: Any = {"model": b.session.models.name("a.b"), "messages": [{"role": "user", "content": "hello"}]}
-        answer = await client.chat.completions.create(**asked)
+        request: Any = {"model": b.session.models.name("a.b"), "messages": [{"role": "user", "content": "hello"}]}
+        answer = await client.chat.completions.create(**request)
         assert (answer.choices[0].message.content, answer.usage and answer.usage.prompt_tokens) == ("hello", 100)
         async with client:  # an agent that closes its client does not affect the others
-            stream = await client.chat.completions.create(**asked, stream=True)
+            stream = await client.chat.completions.create(**request, stream=True)
         assert "".join([event.choices[0].delta.content or "" async for event in stream]) == "hello"
-        await client.chat.completions.create(**asked, temperature=0.9, max_tokens=9, seed=1)
+        await client.chat.completions.create(**request, temperature=0.9, max_tokens=9, seed=1)
         with pytest.raises(LimitReached, match=r"limits\.sample_model_calls=4"):
-            await client.chat.completions.create(**asked)
+            await client.chat.completions.create(**request)
         usage = b.session.usage.by_role()["a.b"]
         assert (usage.calls, usage.output_tokens) == (4, 60)  # the refused send is a call, and costs nothing
         first, *_, last = b.endpoint.got
@@ -227,6 +227,6 @@ async def test_preflight_does_not_wait_for_an_unreachable_endpoint(bench: Any) -
 @each("roles")
 def test_planner_and_researcher_fall_back_to_the_orchestrators_model(roles: dict[str, Any], models: list[str]) -> None:
     settings = configured(LlmSettings, base_url="http://x/v1", model="m", roles=roles)
-    asked = ("aiq.orchestrator", "aiq.planner", "aiq.researcher")
-    assert [settings.role(role).model or settings.model for role in asked] == models
+    names = ("aiq.orchestrator", "aiq.planner", "aiq.researcher")
+    assert [settings.role(role).model or settings.model for role in names] == models
     assert settings.role("aiq.shallow_researcher").model == (roles.get("aiq") or {}).get("model")

@@ -41,10 +41,10 @@ async def test_a_quirk_changes_one_field_of_each_request(
             )
             _ = [part async for part in model.astream("Hi")]
             bodies.append(b.endpoint.got[0].body)
-    usual, body = bodies
-    assert body.get(field) == value != usual.get(field)
-    beside = {"max_tokens", "max_completion_tokens", field}
-    assert {k: v for k, v in body.items() if k not in beside} == {k: v for k, v in usual.items() if k not in beside}
+    plain, body = bodies
+    assert body.get(field) == value != plain.get(field)
+    varied = {"max_tokens", "max_completion_tokens", field}
+    assert {k: v for k, v in body.items() if k not in varied} == {k: v for k, v in plain.items() if k not in varied}
 
 
 @pytest.mark.parametrize(("structured", "sent"), [("json_object", {"type": "json_object"}), ("prose", None)])
@@ -76,11 +76,11 @@ async def test_structured_output_falls_back_and_stays_there(bench: Any, refusal:
         assert (await b.ask(json_schema=SCHEMA)).text == "hello"
         formats = [(got.body.get("response_format") or {}).get("type") for got in b.endpoint.got]
         assert formats == ["json_schema", "json_object", None, None]
-        told = [got.body["messages"][-1]["content"] for got in b.endpoint.got]
-        assert told[0] == "hello"
-        assert told[1] == told[2] == told[3]
-        assert told[1].startswith("hello\n\n")
-        assert json.dumps(SCHEMA["schema"]) in told[1]
+        contents = [got.body["messages"][-1]["content"] for got in b.endpoint.got]
+        assert contents[0] == "hello"
+        assert contents[1] == contents[2] == contents[3]
+        assert contents[1].startswith("hello\n\n")
+        assert json.dumps(SCHEMA["schema"]) in contents[1]
         assert b.session.usage.total().calls == 2  # which call meets the refusals is chance
         assert [call.status for call in b.calls][2:] == [200, 200]
         (fallback,) = [e for e in b.events if isinstance(e, Recovery)]
@@ -92,13 +92,13 @@ async def test_structured_output_falls_back_and_stays_there(bench: Any, refusal:
 
 
 async def test_the_final_request_does_not_depend_on_who_asked_before(bench: Any) -> None:
-    asked = []
+    outcomes = []
     for order in ([SCHEMA, OTHER], [OTHER, SCHEMA]):
         async with bench([REFUSED, OK, OK]) as b:  # the first schema is refused, the other is taken
             replies = {schema["name"]: await b.ask(json_schema=schema) for schema in order}
-            answered = [call.request_sha256 for call in b.calls if call.status == 200]
-            asked.append((len(replies), len(answered), [g.body["response_format"]["type"] for g in b.endpoint.got]))
-    assert asked == [(2, 2, ["json_schema", "json_object", "json_schema"])] * 2
+            digests = [call.request_sha256 for call in b.calls if call.status == 200]
+            outcomes.append((len(replies), len(digests), [g.body["response_format"]["type"] for g in b.endpoint.got]))
+    assert outcomes == [(2, 2, ["json_schema", "json_object", "json_schema"])] * 2
 
 
 async def test_a_transient_server_error_is_not_a_refusal_of_a_form(bench: Any) -> None:
@@ -139,8 +139,8 @@ async def test_the_refusal_of_a_field_says_which_setting_leaves_it_out(bench: An
 
 def call(**changed: Any) -> dict[str, Any]:
     function = {"name": "look_up", "arguments": '{"city": "Oslo"}', **changed.pop("function", {})}
-    whole = {"id": "c7", "type": "function", "function": function, **changed}
-    return {name: value for name, value in whole.items() if value != "absent"}
+    fields = {"id": "c7", "type": "function", "function": function, **changed}
+    return {name: value for name, value in fields.items() if value != "absent"}
 
 
 CALLS: list[tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]]]] = [
@@ -167,8 +167,8 @@ async def test_tool_calls_have_ids_of_their_own_and_arguments_in_json(
     turns = [HumanMessage("Hi"), AIMessage("", tool_calls=[CALL]), ToolMessage("8", tool_call_id="c1")]
     async with bench([http(200, completed(None, tool_calls=wrote))]) as b:
         reply = await b.models.chat("aiq.writer").ainvoke(turns)
-        assert [(made["id"], made["args"]) for made in reply.tool_calls] == seen
-        assert [made["id"] for made in b.calls[0].reply["tool_calls"]] == [name for name, _ in seen]
+        assert [(parsed["id"], parsed["args"]) for parsed in reply.tool_calls] == seen
+        assert [parsed["id"] for parsed in b.calls[0].reply["tool_calls"]] == [name for name, _ in seen]
 
 
 CONTENTS: list[tuple[Any, str]] = [

@@ -26,16 +26,16 @@ def test_retry_after_numbers_and_dates(headers: dict[str, str], expected: float 
 @example("Mon, 01 Jan 99999999999999999999 00:00:00 GMT")
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=40))
 def test_retry_after_never_raises(value: str) -> None:
-    asked = retry_after(Headers({"retry-after": value}))
-    assert asked is None or asked >= 0
+    seconds = retry_after(Headers({"retry-after": value}))
+    assert seconds is None or seconds >= 0
 
 
 def test_waits_double_with_seeded_spread_and_end() -> None:
     policy = configured(RetrySettings, attempts=6, first_seconds=1, most_seconds=5)
     waits = [next_wait(policy, n, None, "seed") for n in range(1, 6)]
-    for wait, whole in zip(waits, [1, 2, 4, 5, 5], strict=True):
+    for wait, longest in zip(waits, [1, 2, 4, 5, 5], strict=True):
         assert wait is not None
-        assert whole / 2 <= wait <= whole
+        assert longest / 2 <= wait <= longest
     assert waits == [next_wait(policy, n, None, "seed") for n in range(1, 6)]
     assert waits != [next_wait(policy, n, None, "other") for n in range(1, 6)]
 

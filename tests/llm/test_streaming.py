@@ -21,8 +21,8 @@ async def stream(b: Any, **options: Any) -> str:
 
 
 async def opened(b: Any, **options: Any) -> Any:
-    asked = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
-    return await b.models.openai("a.b").chat.completions.create(**asked, **options)
+    request = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
+    return await b.models.openai("a.b").chat.completions.create(**request, **options)
 
 
 async def test_usage_of_a_streamed_answer_with_and_without_it(bench: Any) -> None:
@@ -46,8 +46,8 @@ async def test_a_caller_that_asks_for_no_usage_gets_no_event_with_it(bench: Any)
     async with bench([streamed(*events), streamed(*events, done=False)]) as b:
         for _ in range(2):
             assert "".join([e.choices[0].delta.content or "" async for e in await opened(b)]) == "hello"
-        asked = [event async for event in await opened(b, stream_options={"include_usage": True})]
-        assert [event.usage.prompt_tokens for event in asked if event.usage] == [100]
+        received = [event async for event in await opened(b, stream_options={"include_usage": True})]
+        assert [event.usage.prompt_tokens for event in received if event.usage] == [100]
         assert (b.session.usage.total().calls, b.session.usage.total().output_tokens) == (3, 60)
 
 
@@ -135,11 +135,11 @@ def test_reader_does_not_depend_on_how_the_bytes_are_cut(texts: list[str], cuts:
     events = [json.dumps({"choices": [choice]}, ensure_ascii=False) for choice in choices]
     data = "".join(f": ping{end}data: {event}{end}{end}" for event in events).encode() + b"data: [DONE]\n\n"
     reader = StreamReader()
-    at = 0
-    while at < len(data):
-        size = cuts[at % len(cuts)]
-        reader.feed(data[at : at + size])
-        at += size
+    position = 0
+    while position < len(data):
+        size = cuts[position % len(cuts)]
+        reader.feed(data[position : position + size])
+        position += size
     assert (reader.done, reader.finish_reason) == (True, "stop")
     assert (reader.message["content"] or "") == "".join(texts)
 
@@ -162,8 +162,8 @@ def test_an_event_of_another_shape_is_an_error(event: object) -> None:
 
 async def test_a_stream_left_midway_is_booked_when_the_work_ends(bench: Any) -> None:
     async with bench([streamed(chunk(content="Hello "), chunk(content="world"), chunk("stop"))]) as b:
-        asked: Any = [{"role": "user", "content": "hello"}]
-        stream = await b.session.openai("a.b").chat.completions.create(model="m", messages=asked, stream=True)
+        messages: Any = [{"role": "user", "content": "hello"}]
+        stream = await b.session.openai("a.b").chat.completions.create(model="m", messages=messages, stream=True)
         async for _ in stream:
             break
         assert b.session.usage.total().calls == 0

@@ -21,11 +21,11 @@ async def test_request_carries_role_attempt_and_seed_and_no_cookie(bench: Any) -
     async with bench([http(200, completed(), set_cookie="a=b")]) as b:
         for role, vote in (("aiq.planner", 0), ("aiq.planner", 1), ("aiq.planner", 0), ("judge.race", 0)):
             await b.ask(role, vote=vote)
-        first, other, again, judge = b.endpoint.got
+        first, second, repeated, judge = b.endpoint.got
         assert (first.headers["x-aiq-role"], judge.headers["x-aiq-role"]) == ("aiq.planner", "judge.race")
         assert [g.headers["x-aiq-attempt"] for g in b.endpoint.got] == ["0", "0", "1", "0"]
-        assert first.body["seed"] == b.session.seed() == again.body["seed"]
-        assert other.body["seed"] == b.session.seed(1) != first.body["seed"]
+        assert first.body["seed"] == b.session.seed() == repeated.body["seed"]
+        assert second.body["seed"] == b.session.seed(1) != first.body["seed"]
         assert not any({"x-aiq-vote", "cookie"} & set(g.headers) for g in b.endpoint.got)
         assert list(b.session.usage.by_role()) == ["aiq.planner", "judge.race"]
 
@@ -83,8 +83,8 @@ async def test_a_money_limit_without_a_price_stops_before_anything_is_paid(bench
 
 @pytest.mark.parametrize("limits", [{"sample_model_calls": 3}, {"sample_usd": 2.5}, {"run_usd": 2.5}])
 async def test_parallel_calls_cannot_pass_a_limit_together(bench: Any, limits: Any) -> None:
-    given = {"prices": DOLLAR, "max_tokens": 20, "limits": configured(Limits, **limits)}  # a reply of a dollar at most
-    async with bench([OK], delay=0.05, **given) as b:
+    setup = {"prices": DOLLAR, "max_tokens": 20, "limits": configured(Limits, **limits)}  # a reply of a dollar at most
+    async with bench([OK], delay=0.05, **setup) as b:
         calls = (b.ask(text=str(i)) for i in range(8))
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert sum(isinstance(o, LimitReached) for o in outcomes) == 5
@@ -260,19 +260,19 @@ async def test_wrong_key_stops_the_run_and_names_the_variable(
     bench: Any, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_KEY", "sk-abcdefghijklmnop")
-    repeated = "Incorrect API key: sk-abcdefghijklmnop, sk-abcde********mnop."
-    async with bench([error(status, repeated)], api_key_env="TEST_KEY") as b:
+    message = "Incorrect API key: sk-abcdefghijklmnop, sk-abcde********mnop."
+    async with bench([error(status, message)], api_key_env="TEST_KEY") as b:
         with pytest.raises(RunAborted, match=r"check the key in \$TEST_KEY") as caught:
             await b.ask()
         assert len(b.endpoint.got) == 1
         assert b.endpoint.got[0].headers["authorization"] == "Bearer sk-abcdefghijklmnop"
-        said = [str(caught.value)]
-        for before in range(270, 300, 5):  # a piece of the key may be left where a message is cut
-            b.endpoint.script[:] = [error(400, "x" * before + "sk-abcdefghijklmnop")]
-            with pytest.raises(ModelError) as refused:
+        messages = [str(caught.value)]
+        for padding in range(270, 300, 5):  # a piece of the key may be left where a message is cut
+            b.endpoint.script[:] = [error(400, "x" * padding + "sk-abcdefghijklmnop")]
+            with pytest.raises(ModelError) as raised:
                 await b.ask()
-            said.append(str(refused.value))
-        assert "sk-" not in "".join([*said, *(event.model_dump_json() for event in b.events)])
+            messages.append(str(raised.value))
+        assert "sk-" not in "".join([*messages, *(event.model_dump_json() for event in b.events)])
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ async def test_wrong_key_stops_the_run_and_names_the_variable(
     [b"<html>gateway</html>", b"", b'{"choices": []}', b'{"error": {"message": "boom"}}', b"[1]", BROKEN_OFF, None],
 )
 async def test_an_unreadable_answer_is_requested_again(bench: Any, body: bytes | None) -> None:
-    cut, shown = (
+    cut, errors = (
         OK[:-30],
         {
             b"<html>gateway</html>": "the answer is not JSON: <html>gateway</html>",
@@ -293,19 +293,19 @@ async def test_an_unreadable_answer_is_requested_again(bench: Any, body: bytes |
         assert (await b.ask()).text == "hello"
         assert b.session.usage.total().calls == 2
         assert b.session.usage.total().unreported_calls == 1
-        assert b.calls[0].error == shown.get(body or b"?", b.calls[0].error)
+        assert b.calls[0].error == errors.get(body or b"?", b.calls[0].error)
 
 
 @pytest.mark.parametrize(("of_all", "of_this_one"), [(60, 0.1), (0.1, 60), (0.1, None)])
 async def test_a_late_answer_is_requested_again(bench: Any, of_all: float, of_this_one: float | None) -> None:
     async with bench([OK], delay=0.5, timeout_seconds=of_all) as b:
-        why = r"\(0\.1 s: llm\.timeout_seconds\)" if of_all == 0.1 else r"\(ReadTimeout\)"
-        with pytest.raises(ModelError, match=f"after 3 attempts: no answer in time {why}"):
+        reason = r"\(0\.1 s: llm\.timeout_seconds\)" if of_all == 0.1 else r"\(ReadTimeout\)"
+        with pytest.raises(ModelError, match=f"after 3 attempts: no answer in time {reason}"):
             await b.ask(seconds=of_this_one)
         assert len(b.calls) == 3
-        lost = [event.lasted for event in b.events if isinstance(event, Recovery)]
-        assert len(lost) == 2
-        assert min(lost) >= 0.1
+        durations = [event.lasted for event in b.events if isinstance(event, Recovery)]
+        assert len(durations) == 2
+        assert min(durations) >= 0.1
 
 
 @pytest.mark.parametrize("status", [200, 500])
@@ -342,8 +342,8 @@ async def test_an_endpoint_that_is_gone_stops_the_run_in_one_line(bench: Any, re
             b.endpoint.close()
         calls = (b.ask(text=str(i)) for i in range(1 if refused else 6))
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
-        why = r"\[Errno 111\] Connect call failed \(.*\)" if refused else "HTTP 503: no backend"
-        line = rf"http://127\.0\.0\.1:\d+/v1 has not answered for \d+ s \(\d+ tries, the last: {why}\)"
+        reason = r"\[Errno 111\] Connect call failed \(.*\)" if refused else "HTTP 503: no backend"
+        line = rf"http://127\.0\.0\.1:\d+/v1 has not answered for \d+ s \(\d+ tries, the last: {reason}\)"
         assert [type(outcome) for outcome in outcomes] == [RunAborted] * len(outcomes)
         assert all(re.fullmatch(line, str(outcome)) for outcome in outcomes)
 
@@ -363,20 +363,20 @@ async def test_slow_pages_take_no_connection_from_the_model(bench: Any) -> None:
 
 async def test_an_endpoint_of_an_agents_own_does_not_wait_for_the_runs(bench: Any) -> None:
     async with bench([OK]) as other, bench([error(429, retry_after="500")]) as b:
-        held = asyncio.create_task(b.ask())
+        waiting = asyncio.create_task(b.ask())
         while not b.calls:  # noqa: ASYNC110  until the wait is known
             await asyncio.sleep(0.01)
         client = b.models.openai("a.b").with_options(base_url=other.endpoint.base_url)
         await client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
-        assert (len(other.endpoint.got), held.done()) == (1, False)
-        held.cancel()
-        await asyncio.gather(held, return_exceptions=True)
+        assert (len(other.endpoint.got), waiting.done()) == (1, False)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
 
 
 async def test_a_stock_client_gets_an_answer_with_its_request_and_its_time(bench: Any) -> None:
     async with bench([http(200, completed(), x_own="a")]) as b:
-        asked: Any = [{"role": "user", "content": "hello"}]
-        raw = await b.models.openai("a.b").chat.completions.with_raw_response.create(model="m", messages=asked)
+        messages: Any = [{"role": "user", "content": "hello"}]
+        raw = await b.models.openai("a.b").chat.completions.with_raw_response.create(model="m", messages=messages)
         assert raw.parse().choices[0].message.content == "hello"
         assert raw.headers["x-own"] == "a"
         assert str(raw.http_request.url) == f"{b.endpoint.base_url}/chat/completions"
@@ -384,16 +384,16 @@ async def test_a_stock_client_gets_an_answer_with_its_request_and_its_time(bench
 
 
 async def test_a_stock_clients_request_has_what_any_other_client_would_send(bench: Any) -> None:
-    made: dict[str, Any] = {
+    options: dict[str, Any] = {
         "headers": [("Accept", "text/x-own"), ("X-Own", "a")],
         "content": b"{}",
         "timeout": Timeout(3.0),
     }
     async with bench([OK]) as b:
-        client, place = b.models._client, ("POST", f"{b.endpoint.base_url}/chat/completions")
-        ours, theirs = client.build_request(*place, **made), AsyncClient.build_request(client, *place, **made)
+        client, target = b.models._client, ("POST", f"{b.endpoint.base_url}/chat/completions")
+        ours, theirs = client.build_request(*target, **options), AsyncClient.build_request(client, *target, **options)
     added = {"host": ours.url.netloc.decode(), "content-length": "2"}  # which the transport writes anew for each send
     assert {**added, **ours.headers} == dict(theirs.headers)
     assert (await ours.aread(), ours.extensions) == (await theirs.aread(), theirs.extensions)
-    plain = client.build_request(*place, json={})
+    plain = client.build_request(*target, json={})
     assert (plain.headers["accept"], plain.headers["content-length"]) == (client.headers["accept"], "2")

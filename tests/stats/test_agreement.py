@@ -69,18 +69,18 @@ def test_alpha_ignores_order_labels_scale_and_single_ratings(units: list[list[in
     assert alpha_nominal([[f"label {v}" for v in unit[::-1]] for unit in units[::-1]]) == pytest.approx(nominal)
     assert alpha_interval([[3.0 * v - 7 for v in unit] for unit in units]) == pytest.approx(interval)
     assert alpha_nominal([*units, [9]]) == pytest.approx(nominal)
-    for found in (nominal, interval):
-        assert found is None or found <= 1 + 1e-12
+    for alpha in (nominal, interval):
+        assert alpha is None or alpha <= 1 + 1e-12
 
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=2, max_size=20))
 @pytest.mark.parametrize("measure", [spearman, kendall])
 def test_series_correlate_where_both_vary(measure: Any, pairs: list[tuple[int, int]]) -> None:
-    found = measure(pairs)
-    assert (found is None) == any(len(set(side)) < 2 for side in zip(*pairs, strict=True))
-    if found is not None:
-        assert measure([(-a, b) for a, b in pairs]) == pytest.approx(-found)
+    correlation = measure(pairs)
+    assert (correlation is None) == any(len(set(side)) < 2 for side in zip(*pairs, strict=True))
+    if correlation is not None:
+        assert measure([(-a, b) for a, b in pairs]) == pytest.approx(-correlation)
         assert measure([(a, a) for a, _ in pairs]) == pytest.approx(1)
 
 
@@ -99,13 +99,13 @@ def test_an_interval_over_clusters_by_hand_and_at_the_edges() -> None:
 @pytest.mark.parametrize("shared", [0.0, 1.0])
 def test_intervals_cover_the_truth_with_few_clusters(shared: float) -> None:
     """For a true kappa of 0.5 and six pairs per cluster, without and with an effect that a cluster's pairs share."""
-    draw, held = Random(3), 0
+    rng, covered = Random(3), 0
     for _ in range(400):
         clusters = []
         for _ in range(12):
-            base = draw.gauss(0, shared)
-            firsts = [base + draw.gauss(0, 1) > 0 for _ in range(6)]
-            clusters.append([(one, one if draw.random() < 0.75 else not one) for one in firsts])
+            base = rng.gauss(0, shared)
+            firsts = [base + rng.gauss(0, 1) > 0 for _ in range(6)]
+            clusters.append([(label, label if rng.random() < 0.75 else not label) for label in firsts])
         lowest, highest = jackknife95(clusters, kappa, -1, 1) or (1, -1)
-        held += lowest <= 0.5 <= highest
-    assert 0.92 <= held / 400 <= 0.98
+        covered += lowest <= 0.5 <= highest
+    assert 0.92 <= covered / 400 <= 0.98

@@ -8,27 +8,27 @@ from aiq.stats.bootstrap import resampled
 
 def test_means_spread_as_the_standard_error_says() -> None:
     values = np.random.default_rng(1).normal(3.0, [1.0, 4.0], size=(400, 2))
-    found = resampled(values, np.ones((400, 2)))
-    assert found.shape == (10_000, 2)
-    assert found.mean(axis=0) == pytest.approx(values.mean(axis=0), abs=0.02)
-    assert found.std(axis=0) == pytest.approx(values.std(axis=0) / 20, rel=0.03)
+    means = resampled(values, np.ones((400, 2)))
+    assert means.shape == (10_000, 2)
+    assert means.mean(axis=0) == pytest.approx(values.mean(axis=0), abs=0.02)
+    assert means.std(axis=0) == pytest.approx(values.std(axis=0) / 20, rel=0.03)
 
 
 def test_columns_share_the_draws() -> None:
     values = np.random.default_rng(2).random((50, 1))
-    found = resampled(np.concatenate((values, values + 0.5), axis=1), np.ones((50, 2)), resamples=100)
-    assert found[:, 1] - found[:, 0] == pytest.approx(0.5)
+    means = resampled(np.concatenate((values, values + 0.5), axis=1), np.ones((50, 2)), resamples=100)
+    assert means[:, 1] - means[:, 0] == pytest.approx(0.5)
 
 
 def test_a_ratio_is_the_ratio_of_sums() -> None:
-    found = resampled(np.array([[1.0], [9.0]]), np.array([[1.0], [10.0]]), resamples=500)
-    assert set(np.round(found[:, 0], 6)) == {1.0, round(10 / 11, 6), 0.9}
+    ratios = resampled(np.array([[1.0], [9.0]]), np.array([[1.0], [10.0]]), resamples=500)
+    assert set(np.round(ratios[:, 0], 6)) == {1.0, round(10 / 11, 6), 0.9}
 
 
 def test_samples_without_a_score_have_no_weight() -> None:
-    found = resampled(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]), resamples=200)
-    assert np.nanmin(found) == np.nanmax(found) == 1.0
-    assert 0.15 < np.isnan(found).mean() < 0.35  # in a quarter of cases both draws are the first sample
+    means = resampled(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]), resamples=200)
+    assert np.nanmin(means) == np.nanmax(means) == 1.0
+    assert 0.15 < np.isnan(means).mean() < 0.35  # in a quarter of cases both draws are the first sample
 
 
 def test_the_seed_determines_the_draws() -> None:

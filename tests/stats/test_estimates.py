@@ -23,11 +23,11 @@ def known(found: T | None) -> T:
 
 
 def test_the_mean_is_over_samples_and_the_interval_is_students() -> None:
-    found = known(mean_estimate([[1.0, 0.0], [1.0], [0.0, 0.0, 0.0]]))
-    assert found.mean == pytest.approx(0.5)
-    assert found.n == 3
+    estimate = known(mean_estimate([[1.0, 0.0], [1.0], [0.0, 0.0, 0.0]]))
+    assert estimate.mean == pytest.approx(0.5)
+    assert estimate.n == 3
     half = 4.302653 * statistics.stdev([0.5, 1.0, 0.0]) / 3**0.5
-    assert found.ci95 == pytest.approx((0.5 - half, 0.5 + half), abs=1e-4)
+    assert estimate.ci95 == pytest.approx((0.5 - half, 0.5 + half), abs=1e-4)
 
 
 def test_epochs_add_no_certainty_and_one_sample_has_no_interval() -> None:
@@ -59,39 +59,39 @@ def bootstrap_width(draw: random.Random, values: list[list[tuple[float, float]]]
     """Width of the percentile bootstrap interval of sum/sum, resampling whole clusters."""
     ratios = []
     for _ in range(2000):
-        chosen = [pair for cluster in draw.choices(values, k=len(values)) for pair in cluster]
-        ratios.append(sum(x for x, _ in chosen) / sum(y for _, y in chosen))
+        pairs = [pair for cluster in draw.choices(values, k=len(values)) for pair in cluster]
+        ratios.append(sum(x for x, _ in pairs) / sum(y for _, y in pairs))
     ratios.sort()
     return ratios[1949] - ratios[49]
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_intervals_are_as_wide_as_a_cluster_bootstrap_says(seed: int) -> None:
-    draw = random.Random(seed)
-    rates = [draw.random() for _ in range(60)]
-    counted = [[(float(sum(draw.random() < rate for _ in range(5))), 5.0) for _ in range(3)] for rate in rates]
-    expected = bootstrap_width(draw, counted)
-    for found in (ratio_estimate(counted), mean_estimate([[x / y for x, y in cluster] for cluster in counted])):
-        low, high = known(known(found).ci95)
+    rng = random.Random(seed)
+    rates = [rng.random() for _ in range(60)]
+    counts = [[(float(sum(rng.random() < rate for _ in range(5))), 5.0) for _ in range(3)] for rate in rates]
+    expected = bootstrap_width(rng, counts)
+    for estimate in (ratio_estimate(counts), mean_estimate([[x / y for x, y in cluster] for cluster in counts])):
+        low, high = known(known(estimate).ci95)
         assert high - low == pytest.approx(expected, rel=0.15)
 
 
 def test_a_paired_difference_leaves_out_how_hard_the_samples_are() -> None:
-    draw = random.Random(1)
-    hard = {f"s{i}": draw.random() * 10 for i in range(30)}
-    first = {key: [value] for key, value in hard.items()}
-    second = {key: [value + 0.5 + draw.gauss(0, 0.1)] for key, value in hard.items()}
-    found = known(paired_means(first, {**second, "only here": [99.0]}))
-    assert (found.n, known(found.p) < 0.001) == (30, True)
-    assert found.mean == pytest.approx(0.5, abs=0.1)
-    low, high = known(found.ci95)
+    rng = random.Random(1)
+    difficulties = {f"s{i}": rng.random() * 10 for i in range(30)}
+    first = {key: [value] for key, value in difficulties.items()}
+    second = {key: [value + 0.5 + rng.gauss(0, 0.1)] for key, value in difficulties.items()}
+    difference = known(paired_means(first, {**second, "only here": [99.0]}))
+    assert (difference.n, known(difference.p) < 0.001) == (30, True)
+    assert difference.mean == pytest.approx(0.5, abs=0.1)
+    low, high = known(difference.ci95)
     assert high - low < 0.2
 
 
 def test_equal_runs_do_not_differ_and_disjoint_runs_are_not_compared() -> None:
     values = {"a": [0.0, 1.0], "b": [1.0, 1.0]}
-    found = known(paired_means(values, values))
-    assert (found.mean, found.ci95, found.p, found.is_zero) == (0.0, None, None, True)
+    difference = known(paired_means(values, values))
+    assert (difference.mean, difference.ci95, difference.p, difference.is_zero) == (0.0, None, None, True)
     assert paired_means(values, {"c": [1.0]}) is None
     assert paired_ratios({"a": [(1.0, 2.0)]}, {"b": [(1.0, 2.0)]}) is None
 

@@ -18,23 +18,23 @@ shares = st.lists(st.floats(0, 1, allow_nan=False), min_size=2, max_size=30)
 
 def of(values: list[float], low: float | None = None, high: float | None = None) -> Interval:
     mean = fmean(values)
-    found = mean_interval(mean, [value - mean for value in values], low, high)
-    assert found is not None
-    return found
+    interval = mean_interval(mean, [value - mean for value in values], low, high)
+    assert interval is not None
+    return interval
 
 
 def between(first: list[float], second: list[float], span: float | None = 1.0) -> Interval:
     changes = [b - a for a, b in zip(first, second, strict=True)]
     mean = fmean(changes)
-    found = difference_interval(mean, [change - mean for change in changes], changes, span)
-    assert found is not None
-    return found
+    interval = difference_interval(mean, [change - mean for change in changes], changes, span)
+    assert interval is not None
+    return interval
 
 
 @pytest.mark.parametrize(("right", "n"), [(0, 8), (8, 8), (0, 100)])
 def test_equal_answers_have_wilsons_interval(right: int, n: int) -> None:
-    found = scipy.stats.binomtest(right, n).proportion_ci(method="wilson")
-    assert of([1.0] * right + [0.0] * (n - right), 0, 1) == pytest.approx((found.low, found.high), abs=1e-9)
+    expected = scipy.stats.binomtest(right, n).proportion_ci(method="wilson")
+    assert of([1.0] * right + [0.0] * (n - right), 0, 1) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 @pytest.mark.parametrize(("right", "n"), [(1, 8), (19, 20), (50, 101)])
@@ -55,14 +55,14 @@ def test_scores_that_hardly_vary_have_students_interval() -> None:
 
 @pytest.mark.parametrize(("right", "n"), [(0, 8), (1, 8), (19, 20), (50, 101)])
 def test_exact_intervals_of_shares_are_clopper_pearson(right: int, n: int) -> None:
-    found = scipy.stats.binomtest(right, n).proportion_ci(method="exact")
+    exact = scipy.stats.binomtest(right, n).proportion_ci(method="exact")
     deviations = [1 - right / n] * right + [-right / n] * (n - right)
-    assert mean_interval(right / n, deviations, 0, 1, "exact") == pytest.approx((found.low, found.high), abs=1e-9)
+    assert mean_interval(right / n, deviations, 0, 1, "exact") == pytest.approx((exact.low, exact.high), abs=1e-9)
     lowest, highest = difference_interval(right / n, deviations, [1.0] * right + [0.0] * (n - right), 1, "exact") or (
         0,
         0,
     )
-    assert lowest < found.low < found.high < highest  # it covers rises and falls together
+    assert lowest < exact.low < exact.high < highest  # it covers rises and falls together
 
 
 @pytest.mark.parametrize(("method", "least"), [("score", 0.90), ("exact", 0.95)])

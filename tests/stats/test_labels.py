@@ -10,7 +10,7 @@ from aiq.stats.labels import Labelled, Rates, labels_alone, ppi, ppi_estimate, r
 
 
 def bits(text: str) -> list[float]:
-    return [float(one) for one in text]
+    return [float(digit) for digit in text]
 
 
 RIGHT = bits("111100111111111011110111110110")
@@ -35,8 +35,8 @@ def test_the_corrected_mean_matches_other_packages(
     labels: list[float], scores: list[float], others: list[float], expected: tuple[float, float, float]
 ) -> None:
     """Mean, weight and standard error as in truescore 0.7.4; ppi-python 0.2.3 gives the same means."""
-    found = ppi(list(zip(labels, scores, strict=True)), others)
-    assert (found.mean, found.weight, found.found.error) == pytest.approx(expected, rel=1e-12)
+    mean = ppi(list(zip(labels, scores, strict=True)), others)
+    assert (mean.mean, mean.weight, mean.found.error) == pytest.approx(expected, rel=1e-12)
 
 
 def test_labels_of_other_runs_correct_by_the_judges_error_rates_there() -> None:
@@ -63,13 +63,13 @@ def test_a_useless_judge_leaves_the_mean_of_the_labels() -> None:
 
 def test_an_interval_with_failures_covers_the_truth_of_all_samples() -> None:
     """With practically known error rates; coverage was 0.689 when the number of failures was treated as certain."""
-    draw, covered, known = random.Random(1), 0, Rates(1.0, 1.0, 10**6, 10**6)
+    rng, covered, known = random.Random(1), 0, Rates(1.0, 1.0, 10**6, 10**6)
     for _ in range(400):
-        judged = [float(draw.random() < 0.9) for _ in range(100) if draw.random() < 0.5]
-        found = rogan_gladen(judged, known)
-        assert found is not None
-        mean, interval = with_failed(*found, len(judged) / 100, 100, 0.0)
-        assert mean == pytest.approx(sum(judged) / 100)
+        scores = [float(rng.random() < 0.9) for _ in range(100) if rng.random() < 0.5]
+        corrected = rogan_gladen(scores, known)
+        assert corrected is not None
+        mean, interval = with_failed(*corrected, len(scores) / 100, 100, 0.0)
+        assert mean == pytest.approx(sum(scores) / 100)
         assert interval is not None
         covered += interval[0] <= 0.45 <= interval[1]
     assert 0.92 <= covered / 400 <= 0.98
@@ -78,23 +78,23 @@ def test_an_interval_with_failures_covers_the_truth_of_all_samples() -> None:
 @pytest.mark.parametrize("share", [0.1, 0.9])
 def test_intervals_cover_the_truth_and_are_narrower_than_with_labels_alone(share: float) -> None:
     """With 40 labels, sensitivity 0.9 and specificity 0.8; the normal interval covers only 0.85 to 0.91."""
-    draw, covered, elsewhere = random.Random(share), 0, 0
+    rng, covered, elsewhere = random.Random(share), 0, 0
     widths: list[tuple[Interval, Interval]] = []
 
-    def judged(right: bool) -> tuple[float, float]:
-        return float(right), float(draw.random() < (0.9 if right else 0.2))
+    def judge(right: bool) -> tuple[float, float]:
+        return float(right), float(rng.random() < (0.9 if right else 0.2))
 
     for _ in range(300):
-        labelled = [judged(draw.random() < share) for _ in range(40)]
-        others = [judged(draw.random() < share)[1] for _ in range(200)]
-        found, alone = ppi_estimate(labelled, others)[1], labels_alone(labelled)[1]
-        assert found is not None
+        labelled = [judge(rng.random() < share) for _ in range(40)]
+        unlabelled = [judge(rng.random() < share)[1] for _ in range(200)]
+        interval, alone = ppi_estimate(labelled, unlabelled)[1], labels_alone(labelled)[1]
+        assert interval is not None
         assert alone is not None
-        covered += found[0] <= share <= found[1]
-        widths.append((found, alone))
-        known = rates([judged(draw.random() < 0.5) for _ in range(40)])
-        there = rogan_gladen(others, known) if known else None
-        elsewhere += there is None or there[1][0] <= share <= there[1][1]
+        covered += interval[0] <= share <= interval[1]
+        widths.append((interval, alone))
+        known = rates([judge(rng.random() < 0.5) for _ in range(40)])
+        corrected = rogan_gladen(unlabelled, known) if known else None
+        elsewhere += corrected is None or corrected[1][0] <= share <= corrected[1][1]
     assert covered / 300 >= 0.92
     assert elsewhere / 300 >= 0.92
     assert fmean(b - a for (a, b), _ in widths) < 0.95 * fmean(b - a for _, (a, b) in widths)

@@ -17,7 +17,7 @@ def judged(member: str, order: str, *values: float) -> list[Judgement]:
 
 
 def test_votes_orders_and_members_worked_by_hand() -> None:
-    found = noise_of(
+    noise = noise_of(
         [
             *judged("a", "first", 0.6, 0.8),
             *judged("a", "swapped", 0.4, 0.4),
@@ -25,20 +25,20 @@ def test_votes_orders_and_members_worked_by_hand() -> None:
             *judged("b", "swapped", 0.3, 0.1),
         ]
     )
-    assert found is not None
-    assert found.judgements == 8
-    assert found.sd == pytest.approx(stdev([0.6, 0.8, 0.4, 0.4, 0.5, 0.5, 0.3, 0.1]))
-    assert found.votes == pytest.approx(math.sqrt((0.02 + 0 + 0 + 0.02) / 4))
-    assert found.order_gap == pytest.approx(0.6 - 0.3)
-    assert found.orders == pytest.approx(0.3 / math.sqrt(2))
-    assert found.members == pytest.approx((0.55 - 0.35) / math.sqrt(2))
+    assert noise is not None
+    assert noise.judgements == 8
+    assert noise.sd == pytest.approx(stdev([0.6, 0.8, 0.4, 0.4, 0.5, 0.5, 0.3, 0.1]))
+    assert noise.votes == pytest.approx(math.sqrt((0.02 + 0 + 0 + 0.02) / 4))
+    assert noise.order_gap == pytest.approx(0.6 - 0.3)
+    assert noise.orders == pytest.approx(0.3 / math.sqrt(2))
+    assert noise.members == pytest.approx((0.55 - 0.35) / math.sqrt(2))
 
 
 def test_a_component_that_did_not_vary_has_no_figure() -> None:
     assert noise_of(judged("m", "first", 0.5)) is None
     assert pooled([]) is None
-    found = noise_of(judged("a", "first", 0.5, 0.7))
-    assert found == Noise(judgements=2, sd=stdev([0.5, 0.7]), votes=found.votes if found else None)
+    noise = noise_of(judged("a", "first", 0.5, 0.7))
+    assert noise == Noise(judgements=2, sd=stdev([0.5, 0.7]), votes=noise.votes if noise else None)
     alone = noise_of([*judged("a", "swapped", 0.5), *judged("b", "swapped", 0.7)])
     assert alone is not None
     assert (alone.votes, alone.orders, alone.order_gap) == (None, None, None)
@@ -60,8 +60,8 @@ def test_a_run_pools_its_reports() -> None:
 @settings(max_examples=40)
 @given(st.lists(VALUES, min_size=2, max_size=8), VALUES)
 def test_a_shift_of_all_judgements_is_not_noise(values: list[float], shift: float) -> None:
-    one, other = noise_of(judged("a", "first", *values)), noise_of(judged("a", "first", *(v + shift for v in values)))
-    assert one is not None
-    assert other is not None
-    assert one.sd == pytest.approx(other.sd, abs=1e-9)
-    assert one.votes == pytest.approx(one.sd)
+    raw, moved = noise_of(judged("a", "first", *values)), noise_of(judged("a", "first", *(v + shift for v in values)))
+    assert raw is not None
+    assert moved is not None
+    assert raw.sd == pytest.approx(moved.sd, abs=1e-9)
+    assert raw.votes == pytest.approx(raw.sd)
