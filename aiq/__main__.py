@@ -1,6 +1,7 @@
 """`aiq NAME ...` and `python -m aiq NAME ...`: finds the command's file and reports errors in one line."""
 
 import difflib
+import errno
 import importlib
 import re
 import sys
@@ -43,17 +44,10 @@ class Parser(ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
-    if not argv or argv[0] in ("-h", "--help"):
-        print(_help())
-        return 0
-    if argv[0] == "--version":
-        print(f"{_DISTRIBUTION} {__version__}")
-        return 0
     try:
         with collected_after(STARTUP_THRESHOLD):
-            check_package()
             code = _run(*argv)
-            sys.stdout.flush()
+            print(end="", flush=True)  # if stdout was closed (`>&-`), there is none to flush
             return code
     except UserError as error:
         say(f"aiq: {error}")
@@ -64,9 +58,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         discard_output()
         return 0
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO):
+            raise
+        discard_output()
+        say(f"aiq: {error.filename or 'the output'}: {error.strerror}")
+        return 2
 
 
-def _run(name: str, *arguments: str) -> int:
+def _run(name: str = "--help", *arguments: str) -> int:
+    if name in ("-h", "--help"):
+        print(_help())
+        return 0
+    if name == "--version":
+        print(f"{_DISTRIBUTION} {__version__}")
+        return 0
+    check_package()
     from aiq.core.plugins import add_cwd_to_path
 
     add_cwd_to_path()

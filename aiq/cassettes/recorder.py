@@ -196,7 +196,9 @@ class Recorder:
             connections = _counted(self._guard.connections)
             notes.append(f"these connections did not go through {self.wording.way} and are not recorded: {connections}")
         if self._guard.processes:
-            outcome = "were not started, as they were while recording" if self.replays else "cannot be started in a replay"
+            outcome = (
+                "were not started, as they were while recording" if self.replays else "cannot be started in a replay"
+            )
             notes.append(f"these processes {outcome}: {_counted(self._guard.processes)}")
         self._stack.close()
         return [f"{self._folder}: {note}" for note in notes]

@@ -22,10 +22,11 @@ from aiq.core.errors import ConfigError, UserError
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_overrides(parser, "[--add-key NAME [--usd N] | --remove-key NAME | --keys] SETTING=VALUE ...")
-    parser.add_argument("--add-key", metavar="NAME", help="make a key with this name, show it once, and stop")
+    keys = parser.add_mutually_exclusive_group()
+    keys.add_argument("--add-key", metavar="NAME", help="make a key with this name, show it once, and stop")
     parser.add_argument("--usd", type=float, metavar="N", help="with --add-key: what the key may spend in all")
-    parser.add_argument("--remove-key", metavar="NAME", help="revoke a key immediately, and stop")
-    parser.add_argument("--keys", action="store_true", help="list the keys, and stop")
+    keys.add_argument("--remove-key", metavar="NAME", help="revoke a key immediately, and stop")
+    keys.add_argument("--keys", action="store_true", help="list the keys, and stop")
 
 
 def run(args: Namespace) -> int:
@@ -33,8 +34,10 @@ def run(args: Namespace) -> int:
 
     if args.usd is not None and not (args.add_key and 0 < args.usd < math.inf):
         raise UserError(f"--usd {args.usd:g}: only with --add-key, and above 0: what the key may spend in all")
+    if args.add_key is not None and not (args.add_key.strip() and args.add_key.isprintable()):
+        raise UserError(f"--add-key {args.add_key!r}: a key needs a name, without control characters")
     setup = setup_of(args.overrides)
-    if args.add_key or args.remove_key or args.keys:
+    if args.add_key or args.remove_key is not None or args.keys:
         setup.home.create()
         return _keys(args, setup.home.path)
     try:
@@ -73,7 +76,7 @@ def _keys(args: Namespace, home: Path) -> int:
             key = new_key()
             store.add_key(args.add_key, key, args.usd)
             print(f"{key}\n(shown once; {home / DATABASE} holds only its hash)")
-        elif args.remove_key:
+        elif args.remove_key is not None:
             if not store.remove_key(args.remove_key):
                 raise ConfigError(f"--remove-key {args.remove_key}: there is no such key; aiq serve --keys lists them")
         else:

@@ -127,10 +127,10 @@ def discard_output() -> None:
 
 
 def say(line: str) -> None:
-    """Print a line on stderr; if nobody reads it (`aiq run ... 2>&1 | head -1`), the work goes on in silence."""
+    """Print a line on stderr; if that fails (`aiq run ... 2>&1 | head -1`, a full disk), work goes on in silence."""
     try:
         print(printable(mask_secrets(line)), file=sys.stderr)
-    except BrokenPipeError:
+    except OSError:
         _discard(sys.stderr)
 
 

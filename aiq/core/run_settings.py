@@ -248,7 +248,7 @@ def _clock(value: object) -> object:
 
 
 def _shard(value: object) -> object:
-    return Shard.parse(value) if isinstance(value, str) else value
+    return value if value is None or isinstance(value, Shard) else Shard.parse(str(value))
 
 
 class RunSettings(Settings):

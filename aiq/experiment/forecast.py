@@ -143,7 +143,7 @@ def _amounts(plan: RunPlan, by_role: Iterable[tuple[str, Usage]]) -> dict[Quanti
 
 
 def earlier_run(plan: RunPlan, like: str | None) -> EarlierRun | None:
-    """The run that `like` names, else the experiment's newest finished one, if there is one.
+    """The run that `like` names, else the experiment's newest finished one with the same agent, if there is one.
 
     Raises UserError for a name that matches no run, or a run in which no attempt has ended.
     """
@@ -152,7 +152,8 @@ def earlier_run(plan: RunPlan, like: str | None) -> EarlierRun | None:
     for path in latest_first(plan.settings.output_dir, plan.settings.name):
         with suppress(UserError):
             manifest = RunFolder(path).read_manifest()
-            if manifest.status == "finished" and manifest.rescored is None:
+            same = manifest.options.get("agent") == plan.options.get("agent")
+            if same and manifest.status == "finished" and manifest.rescored is None:
                 return EarlierRun(RunFolder(path))
     return None
 

@@ -257,4 +257,6 @@ def _invalid(error: RequestValidationError) -> Refused:
     where = ".".join(str(part) for part in first["loc"] if part != "body" and "[" not in str(part))[:200]
     if first["type"] == "json_invalid":
         where = f"the body is not JSON (at character {where})"
-    return Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500])
+    unknown = first["type"] == "extra_forbidden"
+    why = "there is no such field; /openapi.json lists those of each agent" if unknown else first["msg"]
+    return Refused(422, "invalid_request", f"{where}: {why}".removeprefix(": ")[:500])

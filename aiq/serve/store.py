@@ -105,14 +105,9 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Everything inside is stored, or nothing."""
-        with self._lock:
+        with self._lock, self._db:  # which also rolls back if the commit fails, as on a full disk
             self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+            yield
 
     def _run(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         with self._lock:

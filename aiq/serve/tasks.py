@@ -4,10 +4,12 @@ A task is one sample of the server's run; each start of it is one attempt.
 """
 
 import asyncio
+import sqlite3
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from pydantic import JsonValue
@@ -32,6 +34,7 @@ from aiq.serve.streams import Streams
 from aiq.serve.views import error_of, row_fields, summary_of, usage_of
 from aiq.serve.wire import UNFINISHED, ApiError, TaskStatus, TaskView
 
+_STORE_SECONDS = 1.0  # between two tries to store an end
 GRACE_SECONDS = 10.0  # how long an attempt may take to notice that it is cancelled
 
 
@@ -200,26 +203,46 @@ class Service:
                 self._queued.clear()
                 await self._queued.wait()
             task = self.store.task(self._queue.popleft())
-            work = self._work[task.id] = asyncio.create_task(self._attempt(task))
+            ends: list[Callable[[], None]] = []
+            work = self._work[task.id] = asyncio.create_task(self._attempt(task, ends))
             try:
                 await asyncio.wait({work})
-                if not work.cancelled() and (error := work.exception()) is not None:
-                    raise error
-            except UserError as error:
-                self._ended(task, "failed", error=ApiError(code="not_served", message=str(error)))
-            except Exception as error:
-                self._ended(task, "failed", error=ApiError(code="internal", message=type(error).__name__))
-                asyncio.get_running_loop().call_exception_handler({"message": "a task broke", "exception": error})
+                await self._ensure_end(task, ends, None if work.cancelled() else work.exception())
             finally:
                 self._work.pop(task.id, None)
                 self._cancelled.discard(task.id)
 
-    async def _attempt(self, task: Task) -> None:
-        """One attempt at the task, with its row; a task that the server's shutdown cuts off stays unfinished."""
+    async def _ensure_end(self, task: Task, ends: list[Callable[[], None]], error: BaseException | None) -> None:
+        """End a task that its attempt has not ended, as soon as that can be stored: the disk may be full.
+
+        `ends`: ends it with its row, if there is one.
+        """
+        if error is not None and not isinstance(error, UserError):
+            asyncio.get_running_loop().call_exception_handler({"message": "a task broke", "exception": error})
+        while not (self.streams.has_ended(task) or self.streams.stopping):
+            try:
+                if ends:
+                    ends[0]()
+                elif task.id in self._cancelled:
+                    self._ended(task, "cancelled")
+                elif isinstance(error, UserError):
+                    self._ended(task, "failed", error=ApiError(code="not_served", message=str(error)))
+                else:
+                    why = type(error).__name__ if error else "the result could not be written"
+                    self._ended(task, "failed", error=ApiError(code="internal", message=why))
+            except sqlite3.OperationalError:
+                await asyncio.sleep(_STORE_SECONDS)
+
+    async def _attempt(self, task: Task, ends: list[Callable[[], None]]) -> None:
+        """One attempt at the task, with its row; a task that the server's shutdown cuts off stays unfinished.
+
+        What ends the task with its row is added to `ends` and called.
+        """
 
         def keep(row: SampleRow, place: int) -> None:
             if row.status != "cancelled" or not self.streams.stopping or task.id in self._cancelled:
-                self._finish(task, row, place)
+                ends.append(partial(self._finish, task, row, place))
+                ends[0]()
 
         started = task.started or utc_now()
         self.store.update(task, status="running", run=self.run.folder.run_id, started=started)

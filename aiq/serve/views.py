@@ -59,5 +59,7 @@ def error_of(row: SampleRow) -> ApiError:
     """What clients are told about a failure."""
     if row.error is None:
         return ApiError(code="failed", message="the task failed")
+    if row.error.type == "LimitReached" and row.error.message.startswith("limits.run_"):
+        return ApiError(code="budget_used_up", message="the budget of this key is used up")
     message = row.error.message if row.error.type in _SAID else f"{row.error.type}; see the server's run for more"
     return ApiError(code=row.error.type, message=message)

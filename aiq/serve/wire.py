@@ -19,7 +19,7 @@ UNFINISHED: tuple[TaskStatus, ...] = ("queued", "running", "waiting")
 class ApiError(Record):
     """What every response with a status of 400 or above contains."""
 
-    code: str = Field(description="the kind, in snake case", examples=["not_found"])
+    code: str = Field(description="the kind; of a failed task also the type of its error", examples=["not_found"])
     message: str = Field(description="one line", examples=["there is no such task"])
 
 

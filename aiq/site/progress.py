@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
@@ -42,7 +43,8 @@ class Progress:
 
     def close(self) -> None:
         if self._live is not None:
-            self._live.stop()
+            with suppress(OSError):  # the terminal is gone
+                self._live.stop()
 
     def started(self, state: RunState) -> None:
         self.follow(state, len(state.spec.keys), filter(state.done, state.spec.keys))

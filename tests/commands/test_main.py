@@ -56,6 +56,14 @@ def test_another_distribution_over_ours_is_named(tmp_path: Path, monkeypatch: py
         check_package()
 
 
+@pytest.mark.parametrize(("redirected", "code"), [(">/dev/full", 2), (">&-", 0), (">/dev/full 2>&1", 2)])
+def test_output_that_cannot_be_written_is_one_line(redirected: str, code: int, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m aiq --version {redirected}"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr.count("\n")) == (code, "2>" not in redirected and code // 2)
+    assert done.stderr in ("", "aiq: the output: No space left on device\n")
+
+
 @pytest.mark.parametrize("port", ["99999", "-1", "eighty"])
 def test_an_invalid_port_is_one_line(port: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit) as ended:

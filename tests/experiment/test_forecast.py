@@ -67,6 +67,7 @@ def test_the_expected_usage_of_a_run(here: Workplace, capsys: Captured) -> None:
     assert told["expected", "run"]["seconds"]
     assert dry(capsys, *ASKING, "llm.model=other", "limit=1")["expected", "run"]["usd"] == "unknown"
     assert dry(capsys, *JUDGED)["expected", "judges"]["tokens"] == "unknown"
+    assert ("expected", "run") not in dry(capsys, "experiment=tiny", "agent=python", "agent.function=os.path:basename")
     here.write_samples({"a": "one"})
     assert main(["run", *ASKING, "name=single"]) == 0
     capsys.readouterr()

@@ -68,3 +68,12 @@ def test_without_its_package_no_run_starts(here: Workplace, capsys: Captured, mo
     assert main(["run", "experiment=tiny", "runner=ray"]) == 2
     assert "runner=ray needs more packages: pip install 'aiq-bench[ray]'" in capsys.readouterr().err
     assert here.runs() == []
+
+
+def test_a_cluster_that_does_not_answer_is_one_line(here: Workplace, capsys: Captured) -> None:
+    """After the 40 seconds that Ray tries."""
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    assert main(["run", "experiment=tiny", "runner=ray", "runner.launcher.address=127.0.0.1:1"]) == 2
+    said = capsys.readouterr().err
+    assert said == "aiq: runner.launcher.address=127.0.0.1:1: no Ray cluster: no answer\n"
+    assert here.runs() == []

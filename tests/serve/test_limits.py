@@ -95,6 +95,7 @@ def test_a_refusal_names_what_is_wrong_in_words(keyed: Api) -> None:
     said = keyed.client.post("/api/v1/tasks", content=b"{", headers={"Content-Type": "application/json"}).text
     assert "the body is not JSON (at character 1)" in said
     assert '"query.status: Input should be ' in keyed.client.get("/api/v1/tasks?status=over").text
+    assert "context.over: there is no such field; " in keyed.ask("x", context={"over": 1}).text
 
 
 def test_a_body_without_a_length_is_cut_at_its_limit(keyed: Api) -> None:
@@ -136,7 +137,7 @@ def test_a_key_whose_budget_is_used_up_is_not_served(keyed: Api) -> None:
     poor = Api(keyed.address, keyed.keys["poor"])
     found = poor.done("spend 5")
     assert found["status"] == "failed"
-    assert found["error"]["code"] == "LimitReached"
+    assert found["error"] == {"code": "budget_used_up", "message": "the budget of this key is used up"}
     assert found["usage"]["calls"] <= 1
     if found["usage"]["calls"]:
         refused(poor.ask("sleep 0"), 402, "budget_used_up")

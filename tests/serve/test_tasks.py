@@ -1,12 +1,16 @@
 """A task from request to row: the same rows and events as in evaluations, over real HTTP."""
 
 import json
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aiq.__main__ import main
+from aiq.serve.store import DATABASE
 from tests.cases import table
 from tests.serve.conftest import Api, served
 
@@ -137,3 +141,20 @@ def test_the_attempts_form_a_run_that_can_be_shown_and_scored(
     said = capsys.readouterr()
     assert "1 of 3 attempts were cancelled and are left out" in said.err
     assert "2 samples, 2 attempts: 1 completed, 1 failed" in said.out
+
+
+@pytest.mark.parametrize(("query", "broken"), [("sleep 1", "events"), ("rounds 300", "tasks")])
+def test_a_store_that_fails_for_a_while_loses_no_task_and_no_worker(
+    tmp_path: Path, one_stack: Any, query: str, broken: str
+) -> None:
+    """As on a full disk."""
+    with served(tmp_path, "runner.concurrency=1") as api:
+        task_id = api.ask(query).json()["task_id"]
+        api.until(task_id, "running")
+        with closing(sqlite3.connect(tmp_path / "serve" / DATABASE)) as other:
+            other.execute(f"ALTER TABLE {broken} RENAME TO gone")
+            time.sleep(2)
+            other.execute(f"ALTER TABLE gone RENAME TO {broken}")
+        assert api.until(task_id)["finished_at"]
+        assert [event["type"] for event in api.events(task_id)][-1] == "STREAM_END"
+        assert api.done("sleep 0")["status"] == "completed"

@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -80,11 +81,24 @@ def test_times_are_short() -> None:
     assert [_clock(seconds) for seconds in (0.4, 65, 3700, 90_000)] == ["0:00", "1:05", "1:01:40", "1 day, 1:00:00"]
 
 
-def test_a_closed_pipe_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("full", [False, True])
+def test_a_closed_pipe_or_a_full_disk_does_not_stop_the_run(full: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in `aiq run ... 2>&1 | head -1`."""
     reading, writing = os.pipe()
     os.close(reading)
-    with os.fdopen(writing, "w", buffering=1) as stream:
+    with Path("/dev/full").open("w", buffering=1) if full else os.fdopen(writing, "w", buffering=1) as stream:
         monkeypatch.setattr(sys, "stderr", stream)
         for _ in range(2):
             say("a line")
+
+
+def test_a_closed_terminal_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    window, terminal = os.openpty()
+    with os.fdopen(terminal, "w", buffering=1) as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        progress = Progress("run", shown=True)
+        progress.started(state_of(attempts=2))
+        os.close(window)
+        progress.close()
+        say("a line")

@@ -64,8 +64,8 @@ def _cluster(address: str | None, shards: int) -> Iterator[tuple[Any, Path | Non
         try:
             os.environ["HOME"] = own if address else folder
             ray.init(log_to_driver=False, logging_level="error", **given)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            why = " ".join(str(error).split())
+        except (ConnectionError, RuntimeError, ValueError, SystemExit) as error:
+            why = "no answer" if isinstance(error, SystemExit) else " ".join(str(error).split())
             raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {why}") from None
         finally:
             os.environ["HOME"] = own

@@ -1,13 +1,14 @@
 """Shards as Slurm jobs, through submitit."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
+from aiq.core.errors import RunAborted
 from aiq.core.samples import Shard
 from aiq.core.settings import Positive, Settings
 from aiq.experiment.launchers.base import ShardEnd, import_extra, work
@@ -35,6 +36,8 @@ class Slurm:
     @asynccontextmanager
     async def opened(self, shards: int) -> AsyncIterator[None]:
         self._submitit = import_extra("submitit", "slurm")
+        with _refusals():
+            self._executor(Path(), "aiq")
         yield
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
@@ -48,9 +51,23 @@ class Slurm:
         return await asyncio.to_thread(_end, job)
 
     def _submitted(self, folder: Path, shard: Shard) -> Any:
-        executor = self._submitit.AutoExecutor(folder=folder / "jobs", cluster=self._settings.cluster)
-        executor.update_parameters(name=f"aiq-{folder.name}-{shard.number}", **dict(self._settings.parameters))
-        return executor.submit(work, folder.absolute(), shard)
+        with _refusals():
+            executor = self._executor(folder / "jobs", f"aiq-{folder.name}-{shard.number}")
+            return executor.submit(work, folder.absolute(), shard)
+
+    def _executor(self, folder: Path, name: str) -> Any:
+        executor = self._submitit.AutoExecutor(folder=folder, cluster=self._settings.cluster)
+        executor.update_parameters(**{"name": name, **self._settings.parameters})
+        return executor
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Makes what submitit or Slurm refuses one line; submitit raises errors of many kinds."""
+    try:
+        yield
+    except Exception as error:
+        raise RunAborted(f"runner.launcher: {' '.join(str(error).split())}") from None
 
 
 def _end(job: Any) -> ShardEnd:
