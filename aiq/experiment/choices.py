@@ -12,8 +12,8 @@ _EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many attempt
 
 def config_folders() -> list[Path]:
     """The folders searched for config: the one shipped with aiq, then `conf/` in the working directory."""
-    own, here = shipped("conf"), Path("conf").absolute()
-    return [own, here] if here.is_dir() and not here.samefile(own) else [own]
+    builtin, local = shipped("conf"), Path("conf").absolute()
+    return [builtin, local] if local.is_dir() and not local.samefile(builtin) else [builtin]
 
 
 def options(group: str) -> list[str]:

@@ -28,18 +28,18 @@ class EarlierScores:
             samples = read_samples(other)
             for key, scores in read_scores(other, samples).items():
                 for judge in plan.spec.judges:
-                    own = [score for score in scores if score.judge_hash == judge.hash]
-                    if samples[key].answered and _whole(judge, own):
-                        place = {SAME_REPORT: other.run_id}
-                        said = [one.model_copy(update={"usage": {}, "detail": {**place, **one.detail}}) for one in own]
-                        self._scores.setdefault((judge.name, _digest(samples[key])), said)
+                    rows = [score for score in scores if score.judge_hash == judge.hash]
+                    if samples[key].answered and _whole(judge, rows):
+                        origin = {SAME_REPORT: other.run_id}
+                        copies = [r.model_copy(update={"usage": {}, "detail": {**origin, **r.detail}}) for r in rows]
+                        self._scores.setdefault((judge.name, _digest(samples[key])), copies)
 
     def scores(self, judge: JudgeSpec, row: SampleRow) -> list[ScoreRow]:
         """The judge's rows for this attempt, at no cost; empty if it has not judged the same report."""
         if not self._scores:
             return []
-        found = self._scores.get((judge.name, _digest(row)), [])
-        return [score.model_copy(update={"attempt": row.attempt}) for score in found]
+        matches = self._scores.get((judge.name, _digest(row)), [])
+        return [score.model_copy(update={"attempt": row.attempt}) for score in matches]
 
 
 def _finished(folder: RunFolder, seed: int) -> Iterator[RunFolder]:

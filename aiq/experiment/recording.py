@@ -55,8 +55,8 @@ def as_recorded(settings: RunSettings, job: int | None = None) -> RunSettings:
     folder = _folder(settings) / ("" if job is None else str(job))
     cassette = settings.cassette.model_copy(update={"dir": str(folder)})
     clock = read_description(cassette.mode, folder).get("clock")
-    changed = {"cassette": cassette, **({"clock": datetime.fromisoformat(clock)} if clock else {})}
-    return settings.model_copy(update=changed)
+    update = {"cassette": cassette, **({"clock": datetime.fromisoformat(clock)} if clock else {})}
+    return settings.model_copy(update=update)
 
 
 def _folder(settings: RunSettings) -> Path:
@@ -65,9 +65,9 @@ def _folder(settings: RunSettings) -> Path:
 
 def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
     """Describe the run in the recording; report on stderr which prompts have changed since an earlier one."""
-    then = recorder.about.get("prompts", {})
+    recorded = recorder.about.get("prompts", {})
     for name, digest in manifest.hashes.prompts.items():
-        if then.get(name, digest) != digest:
+        if recorded.get(name, digest) != digest:
             say(f"aiq: the prompts of {name} have changed since the recording was made")
     overrides = manifest.rescored.overrides if manifest.rescored else manifest.overrides
     recorder.describe(

@@ -112,10 +112,10 @@ class Sessions:
         """The event log of a session, which writes to its file, its span and a listener; its requests are recorded."""
         with (
             self._events.session(key, attempt, account) as write,
-            self._span.session(account, name, key, attempt) if self._span else nullcontext() as traced,
+            self._span.session(account, name, key, attempt) if self._span else nullcontext() as span_listener,
             self._recorder.for_sample(account, key),
         ):
-            listeners = [listener for listener in (write, traced, on_event) if listener is not None]
+            listeners = [listener for listener in (write, span_listener, on_event) if listener is not None]
 
             def emit(event: Event) -> None:
                 for listener in listeners:
@@ -166,11 +166,11 @@ class SimulatedUser:
 
     async def _reply(self, kind: str, prompt: str) -> str:
         instructions, request = _TEMPLATES
-        asks = "\n\n".join((*self._sample.turns, self._sample.question.text))
-        known = {"question": asks, "preferences": self._sample.preferences or ""}
-        shown = _prompts().render(request, kind=kind, prompt=prompt, said=self._said, **known)
-        asked = (Message(role="system", content=_prompts().render(instructions)), Message(role="user", content=shown))
-        reply = (await self._models.complete(SIMULATED_USER, asked)).text.strip()
+        questions = "\n\n".join((*self._sample.turns, self._sample.question.text))
+        context = {"question": questions, "preferences": self._sample.preferences or ""}
+        text = _prompts().render(request, kind=kind, prompt=prompt, said=self._said, **context)
+        messages = (Message(role="system", content=_prompts().render(instructions)), Message(role="user", content=text))
+        reply = (await self._models.complete(SIMULATED_USER, messages)).text.strip()
         self._said += [f"Assistant: {prompt}", f"You: {reply}"]
         return reply
 

@@ -57,20 +57,20 @@ class Ray:
 def _cluster(address: str | None, shards: int) -> Iterator[tuple[Any, Path | None]]:
     """Ray, connected, and the home folder of this process if the cluster's is another one."""
     os.environ.update(_QUIET if address else _QUIET | _HERE)
-    ray, own = import_extra("ray", "ray"), os.environ.get("HOME") or str(Path.home())
-    given = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
+    ray, home = import_extra("ray", "ray"), os.environ.get("HOME") or str(Path.home())
+    options = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
     with TemporaryDirectory() as folder:
         Path(folder, _CLUSTER_FILE).write_text("{}", encoding="utf-8")
         try:
-            os.environ["HOME"] = own if address else folder
-            ray.init(log_to_driver=False, logging_level="error", **given)
+            os.environ["HOME"] = home if address else folder
+            ray.init(log_to_driver=False, logging_level="error", **options)
         except (ConnectionError, RuntimeError, ValueError) as error:
-            why = " ".join(str(error).split())
-            raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {why}") from None
+            reason = " ".join(str(error).split())
+            raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {reason}") from None
         finally:
-            os.environ["HOME"] = own
+            os.environ["HOME"] = home
         try:
-            yield ray, None if address else Path(own)
+            yield ray, None if address else Path(home)
         finally:
             ray.shutdown()
 
