@@ -68,7 +68,7 @@ _EVENT = {
 
 
 def _errors(*groups: dict[int, str]) -> dict[int | str, dict[str, Any]]:
-    return {status: {"description": why, "content": _ERROR} for group in groups for status, why in group.items()}
+    return {status: {"description": reason, "content": _ERROR} for group in groups for status, reason in group.items()}
 
 
 def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
@@ -87,12 +87,12 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
     app.state.routes = [route for router in routers for route in router.routes]
     for error in (Refused, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(error, _failed)
-    gated: ASGIApp = Gate(app, service.keys, service.settings)
+    gate: ASGIApp = Gate(app, service.keys, service.settings)
     origins = service.settings.origins
     if not origins:
-        return gated
+        return gate
     methods, headers = ["GET", "POST", "DELETE"], [KEY_HEADER, "Content-Type", "Idempotency-Key", "Last-Event-ID"]
-    return CORSMiddleware(gated, allow_origins=origins, allow_methods=methods, allow_headers=headers)
+    return CORSMiddleware(gate, allow_origins=origins, allow_methods=methods, allow_headers=headers)
 
 
 def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
@@ -117,8 +117,8 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         idempotency_key: Annotated[str, Header(max_length=200, pattern=r"^[!-~]*$")] = "",
     ) -> TaskSummary:
         """Ask an agent. The answer takes a while: follow `/api/v1/stream/sse`, or poll the task."""
-        given = store.Request(query=asked.query, agent=asked.agent, turns=tuple(asked.turns), chosen=asked.chosen())
-        task, new = service.submit(request.state.owner, given, idempotency_key or None)
+        stored = store.Request(query=asked.query, agent=asked.agent, turns=tuple(asked.turns), chosen=asked.chosen())
+        task, new = service.submit(request.state.owner, stored, idempotency_key or None)
         response.status_code = 202 if new else 200
         response.headers["Location"] = f"/api/v1/tasks/{task.id}"
         return summary_of(task)
@@ -131,9 +131,9 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=100)] = 20,
     ) -> TaskList:
         """The key's tasks, the latest first."""
-        found = service.store.tasks(request.state.owner, status, before, limit)
-        last = found[-1].number if len(found) == limit else None
-        return TaskList(tasks=tuple(map(summary_of, found)), next=last)
+        tasks = service.store.tasks(request.state.owner, status, before, limit)
+        last = tasks[-1].number if len(tasks) == limit else None
+        return TaskList(tasks=tuple(map(summary_of, tasks)), next=last)
 
     @api.get("/tasks/{task_id}", response_model=TaskView, responses=_errors(_NO_TASK, _INVALID))
     async def get_task(request: Request, task_id: TaskId) -> TaskView:
@@ -183,8 +183,8 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         task = service.task(owner, workflow_id)
         if task.status not in UNFINISHED and last_event_id >= service.store.last_event(task):
             return Response(status_code=204)  # which tells an EventSource not to reconnect
-        held = service.streams.count_stream(owner)
-        return EventStream(service.streams.events(task, last_event_id), held, service.settings.stall_seconds)
+        slot = service.streams.count_stream(owner)
+        return EventStream(service.streams.events(task, last_event_id), slot, service.settings.stall_seconds)
 
     @api.post(
         "/approvals/decision",
@@ -254,7 +254,7 @@ def _http_error(request: Request, error: HTTPException) -> Refused:
 def _invalid(error: RequestValidationError) -> Refused:
     """Where the error is and what is wrong, without the value that was sent."""
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body" and "[" not in str(part))[:200]
+    location = ".".join(str(part) for part in first["loc"] if part != "body" and "[" not in str(part))[:200]
     if first["type"] == "json_invalid":
-        where = f"the body is not JSON (at character {where})"
-    return Refused(422, "invalid_request", f"{where}: {first['msg']}".removeprefix(": ")[:500])
+        location = f"the body is not JSON (at character {location})"
+    return Refused(422, "invalid_request", f"{location}: {first['msg']}".removeprefix(": ")[:500])

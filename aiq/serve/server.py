@@ -29,8 +29,8 @@ def listen(settings: ServeSettings) -> socket.socket:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((settings.host, settings.port), family=family, backlog=512)
     except OSError as error:
-        why = str(error.strerror or error).partition(" (")[0]
-        raise ConfigError(f"serve.host={settings.host} serve.port={settings.port}: {why}; choose another") from None
+        reason = str(error.strerror or error).partition(" (")[0]
+        raise ConfigError(f"serve.host={settings.host} serve.port={settings.port}: {reason}; choose another") from None
 
 
 class Connection(H11Protocol):
@@ -44,13 +44,13 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self.loop.call_later(self._seconds, self._look, (None, True))
 
-    def _look(self, before: tuple[Any, bool]) -> None:
+    def _look(self, last_state: tuple[Any, bool]) -> None:
         """Close the connection if it waits for a request, as it already did at the last look."""
-        now = (self.cycle, self.cycle is None or self.cycle.response_complete)
-        if now == before and now[1]:
+        state = (self.cycle, self.cycle is None or self.cycle.response_complete)
+        if state == last_state and state[1]:
             self.transport.close()
         elif not self.transport.is_closing():
-            self.loop.call_later(self._seconds, self._look, now)
+            self.loop.call_later(self._seconds, self._look, state)
 
 
 class Server(uvicorn.Server):
@@ -84,13 +84,13 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Instead of uvicorn's, which sends itself the signal again and so cuts off what is still to be written."""
         loop = asyncio.get_running_loop()
-        with ExitStack() as handled:
+        with ExitStack() as stack:
             for number in (signal.SIGINT, signal.SIGTERM):
                 try:
                     loop.add_signal_handler(number, self.end)
                 except (ValueError, RuntimeError):  # not the main thread, so no signal arrives
                     break
-                handled.callback(loop.remove_signal_handler, number)
+                stack.callback(loop.remove_signal_handler, number)
             yield
 
 

@@ -87,14 +87,14 @@ class Setup:
 
 def setup_of(given: Sequence[str]) -> Setup:
     """Raises ConfigError, one line."""
-    own = [text for text in given if _section(text) == "serve"]
-    composed, config = live_config([text for text in given if text not in own], _DEFAULTS, _UNUSED, _OWN)
-    run, api = settings_from(config), validate(ServeSettings, compose_group("serve", "default", own), "serve")
-    agents = {compose_with_options(composed)[1]["agent"]: run.agent}
-    others = [text for text in composed if _section(text) != "agent"]
+    api_overrides = [text for text in given if _section(text) == "serve"]
+    overrides, config = live_config([text for text in given if text not in api_overrides], _DEFAULTS, _UNUSED, _OWN)
+    run, api = settings_from(config), validate(ServeSettings, compose_group("serve", "default", api_overrides), "serve")
+    agents = {compose_with_options(overrides)[1]["agent"]: run.agent}
+    other_overrides = [text for text in overrides if _section(text) != "agent"]
     for name in dict.fromkeys(api.agents):
         if name not in agents:
-            agents[name] = settings_from(compose([*others, f"agent={name}"])).agent
+            agents[name] = settings_from(compose([*other_overrides, f"agent={name}"])).agent
     return Setup(given, run, api, agents, config["clock"] == "now")
 
 

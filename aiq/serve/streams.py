@@ -85,8 +85,8 @@ class Streams:
             batch = self._store.events(task, after, _BATCH)
             if batch:
                 yield batch
-                after, last, _ = batch[-1]
-                if last == "STREAM_END":
+                after, last_type, _ = batch[-1]
+                if last_type == "STREAM_END":
                     return
             elif changed is None or self.stopping:
                 return
@@ -125,8 +125,8 @@ class EventStream(Response):
             finally:
                 for task in (sending, leaving):
                     task.cancel()
-                ended = await asyncio.gather(sending, leaving, return_exceptions=True)
-        if ended[0] is None:  # only now, so that a reader can open its next stream as soon as this one has ended
+                results = await asyncio.gather(sending, leaving, return_exceptions=True)
+        if results[0] is None:  # only now, so that a reader can open its next stream as soon as this one has ended
             with suppress(TimeoutError):
                 await self._send(send, b"", more=False)
 

@@ -29,11 +29,11 @@ def row_fields(row: SampleRow) -> dict[str, Any]:
     sources = {source.address: source for source in row.sources}
     valid = row.audit.valid_citations if row.audit else ()
     citations = []
-    for cited in valid:
-        source = sources.get(cited.source)
+    for entry in valid:
+        source = sources.get(entry.source)
         key = source.citation_key if source else None
-        url = None if key else cited.source
-        citations.append(Citation(number=cited.number, url=url, citation_key=key, title=source.title if source else ""))
+        url = None if key else entry.source
+        citations.append(Citation(number=entry.number, url=url, citation_key=key, title=source.title if source else ""))
     return {
         "result": row.report,
         "route": row.route,
