@@ -22,7 +22,7 @@ from aiq.runs.journal import writable
 from aiq.runs.rows import AnsweredTurn, AttemptStatus, RowError, SampleRow, Timing
 
 T = TypeVar("T")
-_OF_REPORT = ("route", "outcome", "extras", "audit", "citation_status")  # copied from a report to its row
+_REPORT_FIELDS = ("route", "outcome", "extras", "audit", "citation_status")  # copied from a report to its row
 
 
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
@@ -60,7 +60,7 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         denied=session.denied,
         tools={tool: dict(sorted(outcomes.items())) for tool, outcomes in sorted(session.tool_outcomes.items())},
         outages={tool: writable(" ".join(reason.split())[:500]) for tool, reason in sorted(session.outages.items())},
-        **({name: getattr(report, name) for name in _OF_REPORT} if report else {}),
+        **({name: getattr(report, name) for name in _REPORT_FIELDS} if report else {}),
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
         error=as_row_error(error, prefix) if error else RowError(type="CutOff", message=cutoff) if cutoff else None,

@@ -24,14 +24,14 @@ _MAPS = (
     *("telemetry.headers_env", "tools.mcp", "runner.launcher.parameters"),
 )
 """Settings whose keys users choose, and which need no `+`."""
-_UNREADABLE = (
+_SYNTAX_HINT = (
     "not of the form SETTING=VALUE; write each setting as a separate argument, close every bracket and quote, "
     "do not end with a comma, and put a text with such characters in its own quotes: SETTING='\"a, b\"'"
 )
 
 LISTS = ("judge", "tool")
 """Groups from which a run may have several options."""
-_OTHERS = "this command reads a finished run"
+_READ_ONLY = "this command reads a finished run"
 
 
 def parse(overrides: Sequence[str]) -> "list[Override]":
@@ -50,7 +50,7 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
             override = parser.parse_override(text)
         except HydraException as error:
             reason = str(error).partition("\n")[0]
-            raise ConfigError(f"{text}: {reason if 'while evaluating' in reason else _unreadable(text)}") from None
+            raise ConfigError(f"{text}: {reason if 'while evaluating' in reason else _syntax_hint(text)}") from None
         if not override.key_or_group:
             raise ConfigError(f"{text}: expected SETTING=VALUE; the setting has no name")
         if override.is_hydra_override():
@@ -68,10 +68,10 @@ def is_setting(name: str) -> bool:
     return name.partition(".")[0] in {*RunSettings.model_fields, *groups(), "resume", "sweep"}
 
 
-def _unreadable(text: str) -> str:
+def _syntax_hint(text: str) -> str:
     """What to write instead of an override that Hydra's grammar rejects."""
     unquoted = re.sub(r"""(["'])([\w.-]+)\1\s*:""", r"\2:", text)
-    return _UNREADABLE if unquoted == text else f"keys of a map take no quotes here; write {unquoted}"
+    return _SYNTAX_HINT if unquoted == text else f"keys of a map take no quotes here; write {unquoted}"
 
 
 def allowed_overrides(overrides: Sequence[str], allowed: Sequence[str], why: str) -> "list[tuple[str, Override]]":
@@ -117,17 +117,17 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
 
     _check_options(parse(overrides))
     with _explained(overrides):
-        (hydra_config, choices), plugins = _with_own_settings(overrides)
+        (hydra_config, choices), plugins = _compose_with_plugins(overrides)
         unresolved: Any = OmegaConf.to_container(hydra_config)
         missing = sorted(name for name, value in dotted(unresolved).items() if value == "???")
         _check_packages(unresolved, choices)
         if "name" in missing:
-            raise ConfigError(_nameless(overrides))
+            raise ConfigError(_name_error(overrides))
         if missing:
             raise ConfigError(f"{missing[0]}: must be set ({missing[0]}=...)")
         config: Any = OmegaConf.to_container(hydra_config, resolve=True)
     if plugins:
-        _checked_own(config, overrides)
+        _check_plugins(config, overrides)
     redactor = Redactor(())
     for setting, value in dotted(config).items():
         if kinds := redactor.secret_kinds(str(value)):
@@ -139,20 +139,20 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
     return dict(config), {**{group: choices[group] for group in groups() if choices.get(group)}, **list_options}
 
 
-def _checked_own(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
+def _check_plugins(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
     """Raises ConfigError if a plugin rejects its settings; if a setting is another option's, it names that option."""
     try:
         check_settings(settings_from(config))
     except ConfigError:
         names = [override.get_key_element().lstrip("+~") for override in parse(overrides)]
-        known = _settings(overrides)
+        known = _setting_names(overrides)
         for name in names:
             if name not in known and _options_with(name):
-                raise ConfigError(_unknown(name, known)) from None
+                raise ConfigError(_unknown_error(name, known)) from None
         raise
 
 
-def _with_own_settings(overrides: Sequence[str]) -> tuple[tuple[Any, Mapping[str, Any]], Sequence[str]]:
+def _compose_with_plugins(overrides: Sequence[str]) -> tuple[tuple[Any, Mapping[str, Any]], Sequence[str]]:
     """What Hydra composes, and the plugins that overrides give settings which are in no config file.
 
     Such a setting may have its default in the class, which is loaded only once all else is composed. Raises Hydra's
@@ -161,15 +161,15 @@ def _with_own_settings(overrides: Sequence[str]) -> tuple[tuple[Any, Mapping[str
     from hydra.errors import HydraException
 
     try:
-        return _composed_with_choices(_opened(overrides, _MAPS)), ()
+        return _compose_with_choices(_allow_new_keys(overrides, _MAPS)), ()
     except HydraException:
         config = config_of_options(_selections(overrides))
         list_sections = [f"{group}.{name}" for group in LISTS for name in config.get(group) or {}]
         plugins = ["agent", "dataset", *list_sections]
-        return _composed_with_choices(_opened(overrides, (*_MAPS, *plugins))), plugins
+        return _compose_with_choices(_allow_new_keys(overrides, (*_MAPS, *plugins))), plugins
 
 
-def _opened(overrides: Sequence[str], places: Sequence[str]) -> list[str]:
+def _allow_new_keys(overrides: Sequence[str], places: Sequence[str]) -> list[str]:
     """The overrides; those at or below one of the places are changed so that they may add keys."""
     pattern = re.compile(f"(?:{'|'.join(map(re.escape, places))})[.=]")
     return [f"++{text}" if pattern.match(text) and setting_of(text) not in groups() else text for text in overrides]
@@ -193,19 +193,19 @@ def _check_packages(config: Any, choices: Mapping[str, Any]) -> None:
         if not section or not misplaced:
             continue
         for option in [choices[group]] if group in choices else options(group):
-            if _place(group, option) not in file_of(group, option).read_text(encoding="utf-8"):
-                raise ConfigError(_unplaced(group, option))
+            if _header(group, option) not in file_of(group, option).read_text(encoding="utf-8"):
+                raise ConfigError(_header_error(group, option))
 
 
-def _place(group: str, option: str) -> str:
+def _header(group: str, option: str) -> str:
     return "# @package " + ("_global_" if group == "experiment" else f"{group}.{option}")
 
 
-def _unplaced(group: str, option: str) -> str:
-    return f"{file_of(group, option)}: its first line must be `{_place(group, option)}`, which places its settings"
+def _header_error(group: str, option: str) -> str:
+    return f"{file_of(group, option)}: its first line must be `{_header(group, option)}`, which places its settings"
 
 
-def _nameless(overrides: Sequence[str]) -> str:
+def _name_error(overrides: Sequence[str]) -> str:
     experiment = next((text.partition("=")[2] for text in overrides if setting_of(text) == "experiment"), None)
     if experiment is None:
         return f"choose an experiment: experiment=NAME, one of {', '.join(options('experiment'))}"
@@ -242,7 +242,7 @@ def compose_group(group: str, option: str, overrides: Sequence[str]) -> dict[str
     pick = option if option in options(group) else "default"
     additions = []
     for text, (name, override) in zip(
-        overrides, allowed_overrides(overrides, (group, f"{group}.*"), _OTHERS), strict=True
+        overrides, allowed_overrides(overrides, (group, f"{group}.*"), _READ_ONLY), strict=True
     ):
         if name != group:
             additions.append(f"++{text.lstrip('+')}")
@@ -251,16 +251,16 @@ def compose_group(group: str, option: str, overrides: Sequence[str]) -> dict[str
                 f"{text}: there is no such {group}{did_you_mean(pick, options(group))}; write conf/{group}/{pick}.yaml"
             )
     with _explained(overrides):
-        config: Any = OmegaConf.to_container(_composed([f"+{group}={pick}", *additions], "_empty")[group], resolve=True)
+        config: Any = OmegaConf.to_container(_compose([f"+{group}={pick}", *additions], "_empty")[group], resolve=True)
     return dict(config)
 
 
-def _composed(overrides: Sequence[str], root: str = "config") -> Any:
+def _compose(overrides: Sequence[str], root: str = "config") -> Any:
     """What Hydra composes from a file in our folders and these overrides. Raises Hydra's errors."""
-    return _composed_with_choices(overrides, root)[0]
+    return _compose_with_choices(overrides, root)[0]
 
 
-def _composed_with_choices(overrides: Sequence[str], root: str = "config") -> tuple[Any, Mapping[str, Any]]:
+def _compose_with_choices(overrides: Sequence[str], root: str = "config") -> tuple[Any, Mapping[str, Any]]:
     """The same, and the chosen option of each group that takes one."""
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
@@ -285,10 +285,10 @@ def config_of_options(selection: Sequence[str], root: str = "config") -> dict[st
     def without_missing(value: Any) -> Any:
         return {k: without_missing(v) for k, v in value.items() if v != "???"} if isinstance(value, dict) else value
 
-    return dict(without_missing(OmegaConf.to_container(_composed(selection, root))))
+    return dict(without_missing(OmegaConf.to_container(_compose(selection, root))))
 
 
-def _errors() -> tuple[type[Exception], ...]:
+def _error_types() -> tuple[type[Exception], ...]:
     """The errors that Hydra, OmegaConf and the file readers raise."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
@@ -302,7 +302,7 @@ def _explained(overrides: Sequence[str]) -> Iterator[None]:
     """Turns these errors, raised in the block, into a ConfigError of one line."""
     try:
         yield
-    except _errors() as error:
+    except _error_types() as error:
         raise ConfigError(_explain(error, overrides)) from None
 
 
@@ -311,18 +311,18 @@ def _explain(error: Exception, overrides: Sequence[str]) -> str:
     text = str(error) or str(error.__cause__ or error)
     unknown = re.match(r"(?:In 'config': )?Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
-        return _unknown(next(part for part in unknown.groups() if part), _settings(overrides))
+        return _unknown_error(next(part for part in unknown.groups() if part), _setting_names(overrides))
     if merge := re.match(r"Error merging override [+]*(([^=]+)=.*)", text):
         return f"{merge[1]}: does not fit the present value; to set one key of a section write {merge[2]}.KEY=VALUE"
     if isinstance(error, UnicodeDecodeError):
         return f"{not_utf8()}: not UTF-8; save the file as UTF-8"
     if experiment := re.match(r"In 'experiment/([^']+)': Could not override '[^']*@experiment\.", text):
-        return _unplaced("experiment", experiment[1])
+        return _header_error("experiment", experiment[1])
     message = re.sub(r"In '(\w+)/([^']+)'", lambda match: str(file_of(match[1], match[2])), text)
     return " ".join(message.partition("Config search path:")[0].split())
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def _unknown_error(name: str, known: Sequence[str]) -> str:
     """The message for a setting that the run does not have."""
     group, _, rest = name.partition(".")
     option = rest.partition(".")[0]
@@ -347,17 +347,17 @@ def _options_with(name: str) -> list[str]:
         return []  # since composing them all takes a second
     owners = []
     for option in options(group):
-        with suppress(*_errors()):
-            if name in dotted(OmegaConf.to_container(_composed((), f"{group}/{option}"))):
+        with suppress(*_error_types()):
+            if name in dotted(OmegaConf.to_container(_compose((), f"{group}/{option}"))):
                 owners.append(option)
     return owners
 
 
-def _settings(overrides: Sequence[str]) -> list[str]:
+def _setting_names(overrides: Sequence[str]) -> list[str]:
     """The names of all settings, also those still to be set, with the options that `overrides` choose."""
     from omegaconf import OmegaConf
 
-    return [*groups(), "resume", *dotted(OmegaConf.to_container(_composed(_selections(overrides))))]
+    return [*groups(), "resume", *dotted(OmegaConf.to_container(_compose(_selections(overrides))))]
 
 
 def settings_from(config: Mapping[str, Any]) -> RunSettings:

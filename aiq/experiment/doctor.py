@@ -31,21 +31,21 @@ Level = Literal["ok", "note", "fails"]
 
 _ROLE: Final = "doctor"
 _SWITCHES: Final = ("seed", "temperature", "parallel_tool_calls", "stream_usage", "null_content", "message_name")
-_PLAIN: Final[Mapping[str, Any]] = {**dict.fromkeys(_SWITCHES, False), "structured": "prose"}
+_PLAIN_QUIRKS: Final[Mapping[str, Any]] = {**dict.fromkeys(_SWITCHES, False), "structured": "prose"}
 """Quirks that reduce a request to model and messages."""
 
 _ADVICE: Final = re.compile(r"; llm\.quirks\.| \(llm\.model=")
-_ENOUGH: Final = 300  # tokens of a reply; more would only cost time
-_FEW: Final = 16
-_FREE: Final = Price(input=0, output=0)
-_STATE: Final = "City: Oslo. Weather: rain. State that in JSON."
-_SEVERAL: Final = "What is the weather in Oslo and in Rome? Look both up at once."
-_CALL: Final = {
+_REPLY_TOKENS: Final = 300  # tokens of a reply; more would only cost time
+_FEW_TOKENS: Final = 16
+_FREE_PRICE: Final = Price(input=0, output=0)
+_STATE_PROMPT: Final = "City: Oslo. Weather: rain. State that in JSON."
+_PARALLEL_PROMPT: Final = "What is the weather in Oslo and in Rome? Look both up at once."
+_TOOL_CALL: Final = {
     "id": "call_1",
     "type": "function",
     "function": {"name": "look_up_weather", "arguments": '{"city": "Oslo"}'},
 }
-_WEATHER: Final = {
+_WEATHER_TOOL: Final = {
     "type": "function",
     "function": {
         "name": "look_up_weather",
@@ -94,7 +94,7 @@ class Answer:
 
 async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
     """Findings as they come; checks that an earlier failure makes pointless are skipped."""
-    yield _can_write(settings.output_dir)
+    yield _check_output_dir(settings.output_dir)
     try:
         async with open_resources(settings) as resources:
             yield Finding("endpoint", "ok", f"{settings.llm.base_url} answers")
@@ -102,14 +102,14 @@ async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
             with session.bind(), retrying(1):
                 async for finding in Examination(settings, resources.port).findings():
                     yield finding
-                yield await _search(session)
+                yield await _check_search(session)
     except AiqError as error:
         section = str(error).partition(".")[0]  # that of the setting it names
         has_section = section != "llm" and section in RunSettings.model_fields
         yield Finding(section if has_section else "endpoint", "fails", str(error))
 
 
-def _can_write(output_dir: str) -> Finding:
+def _check_output_dir(output_dir: str) -> Finding:
     folder = ancestor = Path(output_dir).absolute()
     try:
         ancestor = next(path for path in (folder, *folder.parents) if path.exists())
@@ -119,7 +119,7 @@ def _can_write(output_dir: str) -> Finding:
         return Finding("output_dir", "fails", f"output_dir={output_dir}: {ancestor}: {error.strerror}")
 
 
-async def _search(session: Session) -> Finding:
+async def _check_search(session: Session) -> Finding:
     try:
         result = await session.call_tool(WebSearch.name, {"query": "weather in Oslo"})
     except AiqError as error:
@@ -135,7 +135,7 @@ class Examination:
     offline_port: int | None
     _limit: dict[str, Any] = field(default_factory=dict)
     """The field that limits a reply's length, once it is known."""
-    _called: Mapping[str, Any] = field(default_factory=lambda: {"tool_calls": [_CALL]})
+    _called: Mapping[str, Any] = field(default_factory=lambda: {"tool_calls": [_TOOL_CALL]})
     """A message that calls the tool: the model's own, once it has called it."""
 
     @property
@@ -160,8 +160,8 @@ class Examination:
         yield await self._switch("temperature", "temperature", temperature=0)
         yield await self._tools()
         yield await self._tool_results()
-        body: dict[str, Any] = {"tools": [_WEATHER], "parallel_tool_calls": True}
-        yield await self._switch("parallel_tool_calls", "parallel tools", _SEVERAL, **body)
+        body: dict[str, Any] = {"tools": [_WEATHER_TOOL], "parallel_tool_calls": True}
+        yield await self._switch("parallel_tool_calls", "parallel tools", _PARALLEL_PROMPT, **body)
         yield await self._structured()
         yield await self._streaming()
 
@@ -171,8 +171,8 @@ class Examination:
         """Make one call, plain except for these quirks: its answer, or why there is none."""
         llm = self.settings.llm
         update = {
-            "quirks": llm.quirks.model_copy(update={**_PLAIN, **(quirks or {})}),
-            "prices": dict.fromkeys(self._models, _FREE),  # else each call would warn
+            "quirks": llm.quirks.model_copy(update={**_PLAIN_QUIRKS, **(quirks or {})}),
+            "prices": dict.fromkeys(self._models, _FREE_PRICE),  # else each call would warn
         }
         key = read_key(llm.api_key_env, "llm.api_key_env") or NO_KEY
         messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
@@ -219,19 +219,19 @@ class Examination:
         current = self.settings.llm.quirks.limit_field
         problem = ""
         for name in sorted(("max_completion_tokens", "max_tokens"), key=lambda name: name != current):
-            answer = await self._ask("Write the numbers from 1 to 60 as words.", **{name: _FEW})
+            answer = await self._ask("Write the numbers from 1 to 60 as words.", **{name: _FEW_TOKENS})
             if isinstance(answer, str):
                 problem = problem or answer
                 continue
-            if answer.finish_reason == "length" or len(answer.text) < 12 * _FEW:
-                self._limit = {name: _ENOUGH}
+            if answer.finish_reason == "length" or len(answer.text) < 12 * _FEW_TOKENS:
+                self._limit = {name: _REPLY_TOKENS}
                 fix = () if name == current else (f"llm.quirks.limit_field={name}",)
                 return Finding("reply limit", "fails" if fix else "ok", problem or f"{name} is respected", fix)
             problem = problem or f"{name} is ignored"
         return Finding("reply limit", "note", f"{problem}: llm.max_tokens has no effect")
 
     async def _tools(self) -> Finding:
-        answer = await self._ask("What is the weather in Oslo? Look it up.", tools=[_WEATHER])
+        answer = await self._ask("What is the weather in Oslo? Look it up.", tools=[_WEATHER_TOOL])
         if isinstance(answer, str):
             return Finding("tools", "fails", answer)
         if not answer.calls:
@@ -242,7 +242,7 @@ class Examination:
     async def _tool_results(self) -> Finding:
         """Check a second turn, with the fields that agents send with a tool's call and result."""
         tool_call = self._called["tool_calls"][0]
-        call = {**{name: tool_call[name] for name in _CALL}, **returned_fields(tool_call)}
+        call = {**{name: tool_call[name] for name in _TOOL_CALL}, **returned_fields(tool_call)}
         assistant = {"role": "assistant", "name": "researcher", "content": None, "tool_calls": [call]}
         turns: list[Mapping[str, Any]] = [
             {"role": "user", "content": "What is the weather in Oslo?"},
@@ -253,7 +253,7 @@ class Examination:
         problem = ""
         for null, name in ((True, True), (False, True), (True, False), (False, False)):
             quirks = {"null_content": null and config["null_content"], "message_name": name and config["message_name"]}
-            if isinstance(answer := await self._ask(turns, quirks, tools=[_WEATHER]), str):
+            if isinstance(answer := await self._ask(turns, quirks, tools=[_WEATHER_TOOL]), str):
                 problem = problem or answer
                 continue
             settings = tuple(f"llm.quirks.{switch}=false" for switch in quirks if quirks[switch] != config[switch])
@@ -264,7 +264,7 @@ class Examination:
         current, problem, settings = self.settings.llm.quirks.structured, "", tuple[str, ...]()
         response_format = {"type": "json_schema", "json_schema": schema_of(Weather)}
         for form in FORMS[FORMS.index(current) :]:
-            answer = await self._ask(_STATE, {"structured": form}, response_format=response_format)
+            answer = await self._ask(_STATE_PROMPT, {"structured": form}, response_format=response_format)
             if isinstance(answer, str):
                 problem = problem or answer
                 continue

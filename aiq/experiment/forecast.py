@@ -49,18 +49,18 @@ def at_most(plan: RunPlan) -> dict[str, Bounds]:
     agent: dict[Quantity, float | None] = {name: attempts * sample.get(name, inf) for name in QUANTITIES}
     agent["seconds"] = ceil(attempts / settings.runner.concurrency) * sample.get("seconds", inf)
     if "usd" not in sample and "tokens" in sample:
-        price = _dearest(plan)
+        price = _highest_price(plan)
         agent["usd"] = None if price is None else attempts * sample["tokens"] * price
     usage = {"agent": agent}
     if any(judge.model for judge in plan.judges):
         usage["judges"] = {name: 0.0 if name == "tool_calls" else inf for name in QUANTITIES}
     usage["run"] = {name: sum_known(bounds[name] for bounds in usage.values()) for name in QUANTITIES}
     return {
-        account: {name: _least(bounds[name], run.get(name)) for name in QUANTITIES} for account, bounds in usage.items()
+        account: {name: _lower(bounds[name], run.get(name)) for name in QUANTITIES} for account, bounds in usage.items()
     }
 
 
-def _dearest(plan: RunPlan) -> float | None:
+def _highest_price(plan: RunPlan) -> float | None:
     """The highest price of a token, in US dollars; None if a model of the agent has no price."""
     prices = plan.settings.llm.prices
     models = {model for role, model in models_of(plan).items() if not role.startswith(JUDGES)}
@@ -74,7 +74,7 @@ def sum_known(amounts: Iterable[float | None]) -> float | None:
     return None if None in values else sum(amount for amount in values if amount is not None)
 
 
-def _least(amount: float | None, limit: float | None) -> float | None:
+def _lower(amount: float | None, limit: float | None) -> float | None:
     return limit if amount is None else amount if limit is None else min(amount, limit)
 
 

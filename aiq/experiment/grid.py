@@ -15,10 +15,10 @@ from aiq.experiment.search import Places, random_points
 from aiq.runs.sweeps import Axis, Point, Sweep
 
 MOST_JOBS: Final = 1000
-_OF_A_RUN: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep", "telemetry")
+_RUN_SETTINGS: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep", "telemetry")
 """Settings of a sweep that are not part of what it found best."""
 
-_USERS: Final[Mapping[str, tuple[Strategy, ...]]] = {
+_STRATEGIES: Final[Mapping[str, tuple[Strategy, ...]]] = {
     "sweep.points": ("random", "optuna"),
     "sweep.rungs": ("halving",),
     "sweep.error": ("halving",),
@@ -97,7 +97,7 @@ def refuse_unused(grid: Grid, overrides: Sequence[str]) -> None:
     """Raises ConfigError for a typed setting that the sweep's strategy does not use, and for drawing every point."""
     strategy = grid.settings.strategy
     for override in parse(overrides):
-        strategies = _USERS.get(override.get_key_element())
+        strategies = _STRATEGIES.get(override.get_key_element())
         if strategies is not None and strategy not in strategies:
             raise ConfigError(
                 f"{override.input_line}: only sweep.strategy={' or '.join(strategies)} uses it, and this is "
@@ -179,7 +179,7 @@ def as_experiment(sweep: Sweep, point: Point, name: str) -> str:
             raise ConfigError(f"{override.input_line}: a config file cannot delete a setting; write one by hand")
         if key == "experiment":
             defaults.insert(0, value)
-        elif key.partition(".")[0] in _OF_A_RUN:
+        elif key.partition(".")[0] in _RUN_SETTINGS:
             continue
         elif key in groups():
             defaults.append({f"override /{key}": value})

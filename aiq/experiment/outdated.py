@@ -11,7 +11,7 @@ from aiq.experiment.compose import compose_with_options, settings_from
 from aiq.experiment.plan import RunPlan, make_plan
 from aiq.experiment.provenance import prompts_of
 
-_AGENTS: Final = ("agent", "user")  # their prompts are in the agent's cassettes; all other names are judges
+_AGENT_PROMPTS: Final = ("agent", "user")  # their prompts are in the agent's cassettes; all other names are judges
 
 
 def recorded_plans(recorded: Mapping[Account, Mapping[str, Any]]) -> dict[Account, RunPlan]:
@@ -34,7 +34,7 @@ def outdated(account: Account, store: Store, plan: RunPlan) -> Iterator[str]:
     """A line for each prompt that differs from the recorded one, and each cassette whose sample is gone."""
     current = prompts_of(plan)
     for name, recorded in sorted(store.about.get("prompts", {}).items()):
-        if (name in _AGENTS) == (account == "agent") and current.get(name) != recorded:
+        if (name in _AGENT_PROMPTS) == (account == "agent") and current.get(name) != recorded:
             yield (
                 f"{store.path}: the prompts of {name} have changed since; re-record what they affect: cassette=refresh"
             )

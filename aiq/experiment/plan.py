@@ -65,10 +65,10 @@ def make_plan(
 ) -> RunPlan:
     """Load and check the parts. Raises ConfigError or DatasetError, in one line."""
     with without_keys(settings):
-        return _made(settings, overrides, sweep, options)
+        return _make_plan(settings, overrides, sweep, options)
 
 
-def _made(
+def _make_plan(
     settings: RunSettings, overrides: Sequence[str], sweep: SweepPlace | None, options: Mapping[str, str] | None
 ) -> RunPlan:
     from aiq import datasets

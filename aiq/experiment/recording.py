@@ -18,7 +18,7 @@ from aiq.runs.manifest import Manifest
 
 PLACEHOLDER_KEY = "key-of-nobody"
 """Replaces every key in a replay. It is redacted as the key was, unlike the key under which an answer is stored."""
-_OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides that do not affect what is recorded
+_RUN_OVERRIDES = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides that do not affect what is recorded
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
     recorder.describe(
         {
             "experiment": manifest.experiment,
-            "overrides": [text for text in overrides if not text.startswith(_OF_THIS_RUN)],
+            "overrides": [text for text in overrides if not text.startswith(_RUN_OVERRIDES)],
             "clock": manifest.clock,
             "prompts": dict(manifest.hashes.prompts),
             "versions": dict(manifest.versions),

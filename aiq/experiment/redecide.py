@@ -132,7 +132,7 @@ class Redecision:
 
     def check_points(self, points: Sequence[Point], place: Callable[[Point], SweepPlace]) -> None:
         """Raises UserError, for all points at once, if the runs lack what a point decides on or its branches."""
-        reasons = {point.number: self._lack(self.plan(point.overrides, place(point))) for point in points}
+        reasons = {point.number: self._missing_reason(self.plan(point.overrides, place(point))) for point in points}
         if numbers := [number for number, reason in reasons.items() if reason is not None]:
             raise UserError(
                 f"{len(numbers)} of {plural(len(points), 'point')} cannot be decided on these runs: "
@@ -140,7 +140,7 @@ class Redecision:
                 f"or give an axis fewer values (the first of these is point {numbers[0]})"
             )
 
-    def _lack(self, plan: RunPlan) -> str | None:
+    def _missing_reason(self, plan: RunPlan) -> str | None:
         """Why no attempt at all can be decided; None if one can."""
         reason = "the runs have no attempt"
         try:
@@ -197,20 +197,20 @@ class Redecision:
         for key, row in ((key, self._first.rows[key]) for key in plan.spec.keys if key in self._first.rows):
             sample = plan.dataset.samples.named(key.sample_id)
             if not row.answered:
-                yield row, [one for judge in plan.judges for one in score_failure(judge, sample, row)], True
+                yield row, [score for judge in plan.judges for score in score_failure(judge, sample, row)], True
                 continue
             if row.turns:
                 yield "an attempt with several turns has decided more than once"
                 continue
             candidates = [(run, run.rows.get(key)) for run in self._runs]
-            runs = [run for run, one in candidates if one and one.answered and one.sample_hash == row.sample_hash]
+            runs = [run for run, r in candidates if r and r.answered and r.sample_hash == row.sample_hash]
             decision = agent.redecide([run.attempt(run.rows[key]) for run in runs])
             if isinstance(decision, str):
                 yield decision
                 continue
             update: dict[str, Any] = {"route": decision.report.route, "extras": decision.report.extras}
             if decision.branch is None:
-                new_row = self._unrecorded(row, decision.report.route).model_copy(update=update)
+                new_row = self._unrecorded_row(row, decision.report.route).model_copy(update=update)
             else:
                 update |= {"attempt": row.attempt, "usage": decision.usage, "tags": row.tags}
                 new_row = runs[decision.branch].rows[key].model_copy(update=update)
@@ -221,12 +221,12 @@ class Redecision:
                 elif decision.branch is None:
                     scores += score_nothing(judge, new_row, f"no run has recorded its branch: {new_row.route}")
                 else:
-                    scores += _copied(judge, new_row, runs[decision.branch])
+                    scores += _copy_scores(judge, new_row, runs[decision.branch])
             yield new_row, scores, decision.branch is not None
 
-    def _unrecorded(self, row: SampleRow, route: str) -> SampleRow:
+    def _unrecorded_row(self, row: SampleRow, route: str) -> SampleRow:
         """An attempt without a report, whose spend is the average of recorded attempts with its route."""
-        usage, seconds = self._typical(route)
+        usage, seconds = self._mean_spend(route)
         return SampleRow(
             **row.model_dump(include={"sample_id", "epoch", "attempt", "sample_hash", "question", "tags"}),
             status="completed",
@@ -236,7 +236,7 @@ class Redecision:
             timing=Timing(started=row.timing.started, seconds=seconds),
         )
 
-    def _typical(self, route: str) -> tuple[dict[str, Usage], float]:
+    def _mean_spend(self, route: str) -> tuple[dict[str, Usage], float]:
         """Mean usage by role and seconds of the recorded attempts with a route. Raises UserError if there are none."""
         if route not in self._means:
             rows = [row for run in self._runs for row in run.rows.values() if row.answered and row.route == route]
@@ -247,7 +247,7 @@ class Redecision:
                 )
             roles = sorted({role for row in rows for role in row.usage})
             total = {role: sum((row.usage.get(role, Usage()) for row in rows), Usage()) for role in roles}
-            usage = {role: _divided(used, len(rows)) for role, used in total.items()}
+            usage = {role: _divide(used, len(rows)) for role, used in total.items()}
             self._means[route] = usage, fmean(row.timing.seconds for row in rows)
         return self._means[route]
 
@@ -269,7 +269,7 @@ class Redecision:
                 )
 
 
-def _divided(usage: Usage, n: int) -> Usage:
+def _divide(usage: Usage, n: int) -> Usage:
     """The usage divided by n; integers are rounded."""
     means = {
         name: value if value is None else type(value)(value / n + (isinstance(value, int) and 0.5))
@@ -278,7 +278,7 @@ def _divided(usage: Usage, n: int) -> Usage:
     return USAGE.validate_python(means)
 
 
-def _copied(planned: JudgePlan, row: SampleRow, run: RecordedRun) -> list[ScoreRow]:
+def _copy_scores(planned: JudgePlan, row: SampleRow, run: RecordedRun) -> list[ScoreRow]:
     """The judge's scores in the run that the row is from, which cost nothing again."""
     scores = [score for score in run.scores[row.key] if score.judge_hash == planned.spec.hash]
     copies = [score.model_copy(update={"attempt": row.attempt, "usage": None}) for score in scores]

@@ -33,7 +33,7 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
     Raises UserError for an override that affects more than judging, an unfinished run, and if nothing is left to score.
     """
     earlier, notes = migrate(old.read_manifest())
-    config, options = _changed(earlier, overrides)
+    config, options = _change_config(earlier, overrides)
     plan = make_plan(settings_from(config), overrides, options=options)
     if not plan.judges:
         raise UserError("judge=[] names no judge, so there is nothing to score; name some, e.g. judge=[race]")
@@ -58,7 +58,7 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
         "rescored": Rescored(
             run=str(old.path),
             models=earlier.agent_models,
-            overrides=_joined(earlier.rescored.overrides if earlier.rescored else earlier.overrides, overrides),
+            overrides=_join_overrides(earlier.rescored.overrides if earlier.rescored else earlier.overrides, overrides),
         ),
     }
     return plan, fresh.model_copy(update=update), notes
@@ -74,7 +74,7 @@ def _without_cancelled(plan: RunPlan, state: RunState) -> tuple[RunPlan, int]:
     return replace(plan, settings=settings, dataset=replace(plan.dataset, samples=samples)), len(cancelled)
 
 
-def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
+def _join_overrides(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
     """Earlier overrides with later ones: a group whose option is chosen again loses its earlier settings."""
     names = list(map(setting_of, later))
     reset = {name for name in names if name in groups()}
@@ -103,7 +103,7 @@ def copy_valid(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
             scores.writelines(json_line(row) for row in every_score(old) if row.judge_hash in unchanged)
 
 
-def _changed(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+def _change_config(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """The old run's config and options with the overrides; a group whose option is chosen is composed from `conf/`."""
     from omegaconf import OmegaConf
 

@@ -144,7 +144,7 @@ def migrate(manifest: Manifest) -> tuple[Manifest, list[str]]:
     for place, plugin in plugins.items():
         if isinstance(plugin, dict):
             notes += _mend_plugin(plugin, place, manifest.options.get(place), compose_root)
-    for path in _lacking(RunSettings, config):
+    for path in _missing_settings(RunSettings, config):
         group = str(path[0])
         notes += _fill(config, path, _configs(group, manifest.options.get(group), compose_root), "")
     return (manifest.model_copy(update={"config": config}) if notes else manifest), notes
@@ -158,18 +158,18 @@ def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None, compose
     except ConfigError:
         if option not in options(group):
             return []  # make_plan reports the error
-        new_target = _at(next(_configs(group, option, compose_root)), (*place.split("."), "target"))
+        new_target = _value_at(next(_configs(group, option, compose_root)), (*place.split("."), "target"))
         if not isinstance(new_target, str):
             return []
         plugin["target"], plugin_class = new_target, load(new_target, place)
         notes.append(f"{place}.target: {old_target} is now {new_target}, as in {group}={option}")
     known = {name: value for name, value in plugin.items() if name in plugin_class.Settings.model_fields}
-    for path in _lacking(plugin_class.Settings, known):
-        notes += _fill(plugin, path, _plugins(place, plugin["target"], option, path[0], compose_root), f"{place}.")
+    for path in _missing_settings(plugin_class.Settings, known):
+        notes += _fill(plugin, path, _sections(place, plugin["target"], option, path[0], compose_root), f"{place}.")
     return notes
 
 
-def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[int | str, ...]]:
+def _missing_settings(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[int | str, ...]]:
     """The places of required settings that are missing."""
     try:
         model.model_validate(values)
@@ -189,7 +189,7 @@ def _configs(group: str, option: str | None, compose_root: Composed) -> Iterator
             yield compose_root(root)
 
 
-def _plugins(place: str, target: str, option: str | None, name: int | str, compose_root: Composed) -> Iterator[Any]:
+def _sections(place: str, target: str, option: str | None, name: int | str, compose_root: Composed) -> Iterator[Any]:
     """Sections to take a setting from: options of the class, then of classes that inherit the setting as it does."""
     group = place.partition(".")[0]
     owners = {base for base in load(target, place).Settings.__mro__ if name in vars(base).get("__annotations__", {})}
@@ -206,7 +206,7 @@ def _fill(
     values: dict[str, Any], path: tuple[int | str, ...], sections: Iterable[Mapping[str, Any]], prefix: str
 ) -> list[str]:
     """Fill in a missing setting from the first section that has it, and return a note on it."""
-    value = next((candidate for section in sections if (candidate := _at(section, path)) is not _ABSENT), _ABSENT)
+    value = next((candidate for section in sections if (candidate := _value_at(section, path)) is not _ABSENT), _ABSENT)
     if value is _ABSENT:
         return []
     reduce(getitem, path[:-1], cast("Any", values))[path[-1]] = value
@@ -214,7 +214,7 @@ def _fill(
     return [f"{name} is not in the manifest, which an older version wrote; it is {value!r} now, as shipped"]
 
 
-def _at(values: Any, path: Iterable[int | str]) -> Any:
+def _value_at(values: Any, path: Iterable[int | str]) -> Any:
     """The value at a path in nested mappings, or _ABSENT."""
     try:
         return reduce(getitem, path, values)

@@ -130,14 +130,14 @@ async def execute(
             learned = resources.forms.learned if resources else {}
             manifest = manifest.model_copy(update={"structured": {**manifest.structured, **learned}})
             with folder.shared_lock():
-                state, summary, changed = _written(plan, folder, manifest, state, status, seconds)
+                state, summary, changed = _write_status(plan, folder, manifest, state, status, seconds)
                 if shard:
                     lock.close()  # before the next shard to end checks who is still at work
         exit_code, excesses = state.exit_code(status), state.excess_failures()
         return RunOutcome(summary, status, exit_code, excesses, error, changed)
 
 
-def _written(
+def _write_status(
     plan: RunPlan, folder: RunFolder, manifest: Manifest, state: RunState, status: RunStatus, seconds: float
 ) -> tuple[RunState, Summary, bool]:
     """Write the status of the run; the summary too, unless other shards are still at work, which will write it.
@@ -229,7 +229,7 @@ class Runner:
     ) -> None:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = unscored
-        self._judged = EarlierScores(folder, plan)
+        self._earlier_scores = EarlierScores(folder, plan)
         self._samples = plan.dataset.samples
         settings, ledger = plan.settings, UsageLedger()
         if shard := settings.shard:  # it has its own part of the limits
@@ -240,8 +240,8 @@ class Runner:
             ledger.record("earlier starts", state.spent())
             ledger.tool_calls = state.tool_calls
         self._sessions = Sessions(settings, resources, folder, ledger, observer.waiting)
-        self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
-        self._score_rows: Journal[ScoreRow] = _journal(folder.scores_path)
+        self._sample_rows: Journal[SampleRow] = _open_journal(folder.samples_path)
+        self._score_rows: Journal[ScoreRow] = _open_journal(folder.scores_path)
 
     async def run(
         self, keys: Sequence[SampleKey], worked: float = 0.0
@@ -333,7 +333,7 @@ class Runner:
             sample = self._samples.named(row.sample_id)
             if not row.answered:
                 self._keep_scores(score_failure(planned, sample, row))
-            elif shared := self._judged.scores(planned.spec, row):
+            elif shared := self._earlier_scores.scores(planned.spec, row):
                 self._keep_scores(shared)
             else:
                 with self._sessions.judge(planned.spec.name, row) as session:
@@ -348,7 +348,7 @@ class Runner:
         self._state.add_scores(rows)
 
 
-def _journal(path: Path) -> Journal[Any]:
+def _open_journal(path: Path) -> Journal[Any]:
     journal: Journal[Any] = Journal(path)
     if journal.cut:
         say(f"{path}: cut a torn last line ({journal.cut} bytes); its work is done again")

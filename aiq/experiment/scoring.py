@@ -18,7 +18,7 @@ from aiq.runs.rows import RowError, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE, Noise
 
 _NO_METRIC = "not a metric of this sample"
-_READ: Mapping[str, type[Record]] = {NOISE: Noise, CAVEAT: Caveat}
+_DETAIL_FORMS: Mapping[str, type[Record]] = {NOISE: Noise, CAVEAT: Caveat}
 """The parts of a score's detail that a run reads."""
 
 
@@ -32,12 +32,12 @@ async def score_report(
     """
 
     async def checked_scores() -> Mapping[str, Score]:
-        return _checked(planned, await planned.judge.score(sample, row.as_report(), session))
+        return _check_scores(planned, await planned.judge.score(sample, row.as_report(), session))
 
     scores, error = await result_or_error(session, f"judge {planned.spec.name}", checked_scores)
     status, fatal = classify(error)
     if error is None:
-        rows = [_scored(planned, row, metric, scores or {}) for metric in planned.spec.metrics]
+        rows = [_score_row(planned, row, metric, scores or {}) for metric in planned.spec.metrics]
     else:
         rows = [_row(planned, row, metric, "error", error=as_row_error(error)) for metric in planned.spec.metrics]
     usage = session.usage.by_role()
@@ -50,8 +50,8 @@ async def score_report(
 
 def score_route(planned: JudgePlan, judge: RouteJudge, sample: Sample, row: SampleRow) -> list[ScoreRow]:
     """The rows of a judge that only looks at the route. Raises JudgeError for scores that it did not declare."""
-    scores = _checked(planned, judge.judged(sample, row.as_report()))
-    return [_scored(planned, row, metric, scores) for metric in planned.spec.metrics]
+    scores = _check_scores(planned, judge.judged(sample, row.as_report()))
+    return [_score_row(planned, row, metric, scores) for metric in planned.spec.metrics]
 
 
 def score_nothing(planned: JudgePlan, row: SampleRow, reason: str) -> list[ScoreRow]:
@@ -75,7 +75,7 @@ def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[Sc
     return rows
 
 
-def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
+def _check_scores(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
     """Scores by metric. Raises JudgeError for scores that the judge did not declare like this."""
     by_metric, judge = {score.metric: score for score in scores}, planned.spec.name
     declared = {metric.name: metric for metric in planned.spec.metrics}
@@ -88,7 +88,7 @@ def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]
             raise JudgeError(f"judge {judge} declared {name} as a {estimator} but did not score it as one")
         if score.value is not None and not declared[name].allows(score.value):
             raise JudgeError(f"judge {judge} gave {name}={score.value:g}, outside the bounds it declared")
-        for key, form in _READ.items():
+        for key, form in _DETAIL_FORMS.items():
             try:
                 _ = key in score.detail and form.model_validate(score.detail[key])
             except ValidationError:
@@ -96,7 +96,7 @@ def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]
     return by_metric
 
 
-def _scored(planned: JudgePlan, row: SampleRow, metric: Metric, scores: Mapping[str, Score]) -> ScoreRow:
+def _score_row(planned: JudgePlan, row: SampleRow, metric: Metric, scores: Mapping[str, Score]) -> ScoreRow:
     """The row of a metric that the judge scored, failed on, or left out."""
     score = scores.get(metric.name) or Score(metric=metric.name, not_applicable=_NO_METRIC)
     if score.error is not None:

@@ -176,19 +176,19 @@ class Halving:
             for number, state in states.items()
         }
         means = {
-            number: one.mean
-            for number, found in scores.items()
-            if (one := estimate(metric, found.values())) is not None
+            number: score.mean
+            for number, values in scores.items()
+            if (score := estimate(metric, values.values())) is not None
         }
         if not means:
             return {}
         leader = max(means, key=lambda number: (sign * means[number], -number))
-        found = {}
+        eliminations = {}
         for number in means.keys() - {leader}:
             change = difference(metric, scores[leader], scores[number])
             if change is not None and change.p is not None and sign * change.mean < 0 and change.p / 2 <= self.level:
-                found[number] = Elimination(leader, change, change.p / 2)
-        return dict(sorted(found.items()))
+                eliminations[number] = Elimination(leader, change, change.p / 2)
+        return dict(sorted(eliminations.items()))
 
     def duplicates(self, rung: int, states: Mapping[int, RunState]) -> dict[int, int]:
         """By number, the points that did the same as an earlier one on all samples of a rung, with its number."""

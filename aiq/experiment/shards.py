@@ -68,7 +68,7 @@ async def run_shards(
         try:
             with stop_on_signal(stop, folder.path):
                 observer.started(followed.state)
-                work = asyncio.ensure_future(_all(launcher, folder, shards))
+                work = asyncio.ensure_future(_run_all(launcher, folder, shards))
                 stop_task = asyncio.create_task(stop.wait())
                 try:
                     while not (work.done() or stop.is_set()):
@@ -91,7 +91,7 @@ async def run_shards(
     return RunOutcome(summary, summary.status, exit_code, excesses, error, changed)
 
 
-async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -> list[ShardEnd]:
+async def _run_all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -> list[ShardEnd]:
     async def run_one(shard: Shard) -> ShardEnd:
         for _ in range(RESTARTS):
             end = await launcher.run(folder.path.absolute(), shard)

@@ -136,17 +136,17 @@ class RunSpan:
 
     def __init__(self, telemetry: Telemetry, experiment: str, run_id: str) -> None:
         self._telemetry = telemetry
-        self._about = {"aiq.run.id": run_id}
-        self._span = telemetry.begin(_RUN, experiment, None, {"gen_ai.workflow.name": experiment, **self._about})
+        self._attributes = {"aiq.run.id": run_id}
+        self._span = telemetry.begin(_RUN, experiment, None, {"gen_ai.workflow.name": experiment, **self._attributes})
 
     @contextmanager
     def session(self, account: Account, name: str, key: SampleKey, attempt: int) -> Iterator[Callable[[Event], None]]:
         """Open the span of a session of the agent or judge of this name; yields the receiver of its events."""
-        conversation = f"{self._about['aiq.run.id']}/{key.sample_id}/{key.epoch}/{attempt}"
+        conversation = f"{self._attributes['aiq.run.id']}/{key.sample_id}/{key.epoch}/{attempt}"
         agent = {"gen_ai.agent.name": name, "gen_ai.conversation.id": conversation}
         operation, attributes = (_AGENT, agent) if account == "agent" else (_JUDGE, {"aiq.judge": name})
         key_attributes = {"aiq.sample.id": key.sample_id, "aiq.epoch": key.epoch, "aiq.attempt": attempt}
-        root = self._telemetry.begin(operation, name, self._span, {**attributes, **self._about, **key_attributes})
+        root = self._telemetry.begin(operation, name, self._span, {**attributes, **self._attributes, **key_attributes})
         spans = _SessionSpans(self._telemetry, root)
         try:
             yield spans.on_event
@@ -171,7 +171,7 @@ class _SessionSpans:
             return  # it has ended, or was not sampled
         match event:
             case ModelCalled():
-                self._model(event)
+                self._model_call(event)
             case ToolCalled():
                 attributes = {"gen_ai.tool.type": "function", "gen_ai.tool.call.id": event.call_id}
                 attributes |= {"gen_ai.tool.name": event.tool}
@@ -209,7 +209,7 @@ class _SessionSpans:
                 self._fail(span, error, None)
             span.end()
 
-    def _model(self, event: ModelCalled) -> None:
+    def _model_call(self, event: ModelCalled) -> None:
         """A model call, which is reported once it has ended."""
         from opentelemetry.trace import SpanKind
 

@@ -39,8 +39,8 @@ from aiq.serve.wire import (
 )
 
 _PAGE = Path(__file__).parent / "page"
-_NEEDS = {401: "no valid key", 403: "without keys: not from this machine", 429: "too many for one key; Retry-After"}
-_OF_BODY = {408: "the body came too slowly", 413: "the body is over 1 MB", 415: "the body is not JSON"}
+_NO_ACCESS = {401: "no valid key", 403: "without keys: not from this machine", 429: "too many for one key; Retry-After"}
+_BODY_ERRORS = {408: "the body came too slowly", 413: "the body is over 1 MB", 415: "the body is not JSON"}
 _NO_TASK = {404: "this key has no such task"}
 _INVALID = {422: "not as described here"}
 
@@ -52,7 +52,7 @@ _EXAMPLES = {
 
 
 _ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
-"""Spelled out, because a `model` would get the media type of the route's success; `_open` adds the schema itself."""
+"""Spelled out, because a `model` would get the media type of the route's success; `_open_routes` adds the schema."""
 _EVENT = {
     "type": "object",
     "properties": {
@@ -81,12 +81,12 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
         redoc_url=None,
         redirect_slashes=False,  # which would go to whatever host the request names
     )
-    routers = (_api(service, render), _open(service))
+    routers = (_api_routes(service, render), _open_routes(service))
     for router in routers:
         app.include_router(router)
     app.state.routes = [route for router in routers for route in router.routes]
     for error in (Refused, HTTPException, RequestValidationError, Exception):
-        app.add_exception_handler(error, _failed)
+        app.add_exception_handler(error, _error_response)
     gate: ASGIApp = Gate(app, service.keys, service.settings)
     origins = service.settings.origins
     if not origins:
@@ -95,9 +95,9 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
     return CORSMiddleware(gate, allow_origins=origins, allow_methods=methods, allow_headers=headers)
 
 
-def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
+def _api_routes(service: Service, render: Callable[[str], str]) -> APIRouter:
     key = [] if service.keys.keyless else [Security(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
-    api = APIRouter(prefix="/api/v1", dependencies=key, responses=_errors(_NEEDS))
+    api = APIRouter(prefix="/api/v1", dependencies=key, responses=_errors(_NO_ACCESS))
     new_task: Any = task_request(service.settings, service.agents.choices)
 
     @api.post(
@@ -106,7 +106,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         response_model=TaskSummary,
         responses={
             200: {"model": TaskSummary, "description": "created before, with this Idempotency-Key"},
-            **_errors(_OF_BODY, _INVALID, {402: "the key's budget is used up"}),
+            **_errors(_BODY_ERRORS, _INVALID, {402: "the key's budget is used up"}),
             **_errors({409: "the Idempotency-Key belongs to another request", 503: "the queue is full; Retry-After"}),
         },
     )
@@ -140,7 +140,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         """A task: its progress, and its report with citations, audit and usage."""
         return service.view(service.task(request.state.owner, task_id))
 
-    @api.delete("/tasks/{task_id}", response_model=TaskView, responses=_errors(_OF_BODY, _NO_TASK, _INVALID))
+    @api.delete("/tasks/{task_id}", response_model=TaskView, responses=_errors(_BODY_ERRORS, _NO_TASK, _INVALID))
     async def cancel_task(request: Request, task_id: TaskId) -> TaskView:
         """Cancel a task: its work ends at once and costs nothing more. One that has ended stays as it is."""
         return service.view(await service.cancel(service.task(request.state.owner, task_id)))
@@ -189,7 +189,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     @api.post(
         "/approvals/decision",
         response_model=DecisionTaken,
-        responses=_errors(_OF_BODY, _NO_TASK, _INVALID, {409: "the task is not waiting for this approval"}),
+        responses=_errors(_BODY_ERRORS, _NO_TASK, _INVALID, {409: "the task is not waiting for this approval"}),
     )
     async def decide(request: Request, decision: DecisionRequest) -> DecisionTaken:
         """Approve a plan, reject it, or say what to change; or answer a question."""
@@ -200,9 +200,9 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     return api
 
 
-def _open(service: Service) -> APIRouter:
+def _open_routes(service: Service) -> APIRouter:
     """What needs no key: health, and the page."""
-    routes = APIRouter(responses={403: {"model": ErrorBody, "description": _NEEDS[403]}})
+    routes = APIRouter(responses={403: {"model": ErrorBody, "description": _NO_ACCESS[403]}})
 
     @routes.get("/health", response_model=Health)
     async def health() -> Health:
@@ -217,25 +217,25 @@ def _open(service: Service) -> APIRouter:
         return Health(status="ok")
 
     for path, name in (("/", "index.html"), ("/page.js", "page.js"), ("/page.css", "page.css")):
-        routes.add_api_route(path, _file(name), include_in_schema=False)
+        routes.add_api_route(path, _file_route(name), include_in_schema=False)
     return routes
 
 
-def _file(name: str) -> Callable[[], Any]:
+def _file_route(name: str) -> Callable[[], Any]:
     async def file() -> FileResponse:
         return FileResponse(_PAGE / name)
 
     return file
 
 
-async def _failed(request: Request, error: Exception) -> JSONResponse:
+async def _error_response(request: Request, error: Exception) -> JSONResponse:
     match error:
         case Refused():
             return error.answer()
         case HTTPException():
             return _http_error(request, error).answer()
         case RequestValidationError():
-            return _invalid(error).answer()
+            return _validation_error(error).answer()
     return Refused(500, "internal", "the server failed; see its log").answer()
 
 
@@ -251,7 +251,7 @@ def _http_error(request: Request, error: HTTPException) -> Refused:
     return Refused(error.status_code, code, error.detail, headers=headers)
 
 
-def _invalid(error: RequestValidationError) -> Refused:
+def _validation_error(error: RequestValidationError) -> Refused:
     """Where the error is and what is wrong, without the value that was sent."""
     first = error.errors()[0]
     location = ".".join(str(part) for part in first["loc"] if part != "body" and "[" not in str(part))[:200]

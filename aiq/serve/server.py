@@ -20,7 +20,7 @@ from aiq.serve.settings import ServeSettings, Setup
 from aiq.serve.tasks import Service, running_service
 
 _KEEP_ALIVE_SECONDS = 30
-_MORE_CONNECTIONS = 200  # besides streams
+_EXTRA_CONNECTIONS = 200  # besides streams
 
 
 def listen(settings: ServeSettings) -> socket.socket:
@@ -42,15 +42,15 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        self.loop.call_later(self._seconds, self._look, (None, True))
+        self.loop.call_later(self._seconds, self._check_idle, (None, True))
 
-    def _look(self, last_state: tuple[Any, bool]) -> None:
+    def _check_idle(self, last_state: tuple[Any, bool]) -> None:
         """Close the connection if it waits for a request, as it already did at the last look."""
         state = (self.cycle, self.cycle is None or self.cycle.response_complete)
         if state == last_state and state[1]:
             self.transport.close()
         elif not self.transport.is_closing():
-            self.loop.call_later(self._seconds, self._look, state)
+            self.loop.call_later(self._seconds, self._check_idle, state)
 
 
 class Server(uvicorn.Server):
@@ -69,7 +69,7 @@ class Server(uvicorn.Server):
                 server_header=False,
                 timeout_keep_alive=_KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=5,
-                limit_concurrency=settings.streams + _MORE_CONNECTIONS,
+                limit_concurrency=settings.streams + _EXTRA_CONNECTIONS,
             )
         )
         self._ending = ending

@@ -135,7 +135,7 @@ class Store:
         return [Key(**row) for row in map(dict, rows)]
 
     def key(self, given: str) -> Key | None:
-        row = self._one("SELECT name, usd, created FROM keys WHERE digest = ?", _digest(given))
+        row = self._row("SELECT name, usd, created FROM keys WHERE digest = ?", _digest(given))
         return None if row is None else Key(**row)
 
     # tasks
@@ -150,14 +150,14 @@ class Store:
 
     def task(self, task_id: str) -> Task:
         """Raises KeyError."""
-        row = self._one("SELECT * FROM tasks WHERE id = ?", task_id)
+        row = self._row("SELECT * FROM tasks WHERE id = ?", task_id)
         if row is None:
             raise KeyError(task_id)
         return Task(**row)
 
     def repeated(self, owner: str, idempotency: str) -> Task | None:
         """The task that was created with this idempotency key."""
-        row = self._one("SELECT * FROM tasks WHERE owner = ? AND idempotency = ?", owner, idempotency)
+        row = self._row("SELECT * FROM tasks WHERE owner = ? AND idempotency = ?", owner, idempotency)
         return None if row is None else Task(**row)
 
     def tasks(self, owner: str, status: TaskStatus | None, before: int, most: int) -> list[Task]:
@@ -205,7 +205,7 @@ class Store:
         last = self.last_event(task)
         for seq, new_event in enumerate(events, last + 1):
             event = TaskEvent(workflow_id=task.id, seq=seq, timestamp=utc_now(), attempt=attempt, **new_event._asdict())
-            row = (task.number, seq, new_event.type, _line(event))
+            row = (task.number, seq, new_event.type, _json_line(event))
             self._run("INSERT INTO events VALUES (?, ?, ?, ?)", row)
 
     def last_event(self, task: Task) -> int:
@@ -217,7 +217,7 @@ class Store:
         query = "SELECT seq, type, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?"
         return [tuple(row) for row in self._run(query, (task.number, after, most))]
 
-    def _one(self, query: str, *values: Any) -> dict[str, Any] | None:
+    def _row(self, query: str, *values: Any) -> dict[str, Any] | None:
         row = self._run(query, values).fetchone()
         return None if row is None else dict(row)
 
@@ -226,7 +226,7 @@ def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _line(event: TaskEvent) -> str:
+def _json_line(event: TaskEvent) -> str:
     """One line of JSON without secrets; a model may have cut a character in two, which UTF-8 cannot encode."""
     with suppress(ValueError):
         return mask_secrets(event.model_dump_json())

@@ -185,7 +185,7 @@ class Service:
                 self._cancelled.add(task.id)
                 cancellation = asyncio.create_task(_cancel(work))
                 await asyncio.wait({cancellation}, timeout=GRACE_SECONDS)
-            self._ended(task, "cancelled")
+            self._end(task, "cancelled")
         return self.store.task(task.id)
 
     # work
@@ -206,9 +206,9 @@ class Service:
                 if not work.cancelled() and (error := work.exception()) is not None:
                     raise error
             except UserError as error:
-                self._ended(task, "failed", error=ApiError(code="not_served", message=str(error)))
+                self._end(task, "failed", error=ApiError(code="not_served", message=str(error)))
             except Exception as error:
-                self._ended(task, "failed", error=ApiError(code="internal", message=type(error).__name__))
+                self._end(task, "failed", error=ApiError(code="internal", message=type(error).__name__))
                 asyncio.get_running_loop().call_exception_handler({"message": "a task broke", "exception": error})
             finally:
                 self._work.pop(task.id, None)
@@ -249,9 +249,9 @@ class Service:
         elif status == "cancelled":
             status = "failed"  # by an error that would have ended a run: no such model, the key's budget
         payload = {"route": row.route, "citation_status": row.citation_status, "usage": usage_of(row.spent)}
-        self._ended(task, status, error_of(row) if status in ("failed", "limit") else None, payload, place=place)
+        self._end(task, status, error_of(row) if status in ("failed", "limit") else None, payload, place=place)
 
-    def _ended(
+    def _end(
         self,
         task: Task,
         status: TaskStatus,

@@ -51,7 +51,7 @@ def usage_of(used: Usage) -> dict[str, Any]:
     return {**tokens, "calls": used.calls, "estimated_cost": used.cost_usd}
 
 
-_SAID = {"AgentError", "LimitReached", "CutOff"}
+_PUBLIC = {"AgentError", "LimitReached", "CutOff"}
 """Errors whose messages are only about the task; those of others may contain addresses and paths of this machine."""
 
 
@@ -59,5 +59,5 @@ def error_of(row: SampleRow) -> ApiError:
     """What clients are told about a failure."""
     if row.error is None:
         return ApiError(code="failed", message="the task failed")
-    message = row.error.message if row.error.type in _SAID else f"{row.error.type}; see the server's run for more"
+    message = row.error.message if row.error.type in _PUBLIC else f"{row.error.type}; see the server's run for more"
     return ApiError(code=row.error.type, message=message)

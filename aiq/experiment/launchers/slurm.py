@@ -38,7 +38,7 @@ class Slurm:
         yield
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
-        job = await asyncio.to_thread(self._submitted, folder, shard)
+        job = await asyncio.to_thread(self._submit, folder, shard)
         try:
             while not await asyncio.to_thread(job.done):  # noqa: ASYNC110  a job elsewhere sets no event
                 await asyncio.sleep(self._settings.poll_seconds)
@@ -47,7 +47,7 @@ class Slurm:
             raise
         return await asyncio.to_thread(_end, job)
 
-    def _submitted(self, folder: Path, shard: Shard) -> Any:
+    def _submit(self, folder: Path, shard: Shard) -> Any:
         executor = self._submitit.AutoExecutor(folder=folder / "jobs", cluster=self._settings.cluster)
         executor.update_parameters(name=f"aiq-{folder.name}-{shard.number}", **dict(self._settings.parameters))
         return executor.submit(work, folder.absolute(), shard)
