@@ -266,8 +266,8 @@ def _compose_with_choices(overrides: Sequence[str], root: str = "config") -> tup
     from hydra import initialize_config_dir
     from omegaconf import open_dict
 
-    shipped_folder, *others = config_folders()
-    folders = [f"file://{folder}".replace("\\", "\\\\").replace("'", "\\'") for folder in others]
+    shipped_folder, *other_folders = config_folders()
+    folders = [f"file://{folder}".replace("\\", "\\\\").replace("'", "\\'") for folder in other_folders]
     search_path = ["hydra.searchpath=[{}]".format(",".join(f"'{folder}'" for folder in folders))] if folders else []
     with initialize_config_dir(str(shipped_folder), version_base=None):
         config = hydra_compose(root, [*search_path, *overrides], return_hydra_config=True)

@@ -142,7 +142,7 @@ class Examination:
     def _models(self) -> list[str]:
         """The models of all roles that the config names, the default first."""
         llm = self.settings.llm
-        return list(dict.fromkeys([llm.model, *(own.model for own in llm.roles.values() if own.model)]))
+        return list(dict.fromkeys([llm.model, *(role.model for role in llm.roles.values() if role.model)]))
 
     async def findings(self) -> AsyncIterator[Finding]:
         """The findings, one after the other; stops at a model that does not answer."""

@@ -132,14 +132,14 @@ class EarlierRun:
 
 def _amounts(plan: RunPlan, by_role: Iterable[tuple[str, Usage]]) -> dict[Quantity, float | None]:
     """What roles used, in dollars at this plan's prices; a panel's role is priced as its most expensive model."""
-    prices, used = plan.settings.llm.prices, Usage()
+    prices, total = plan.settings.llm.prices, Usage()
     dollars: list[float | None] = []
     for role, usage in by_role:
-        used += usage
+        total += usage
         models = models_of(plan, [role])[role].split(", ")
         costs = [prices[model].cost(usage) for model in models if model in prices]
         dollars.append(max(costs) if len(costs) == len(models) else None)
-    return {"model_calls": used.calls, "tokens": used.total_tokens, "usd": sum_known(dollars)}
+    return {"model_calls": total.calls, "tokens": total.total_tokens, "usd": sum_known(dollars)}
 
 
 def earlier_run(plan: RunPlan, like: str | None) -> EarlierRun | None:

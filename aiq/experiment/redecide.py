@@ -247,7 +247,7 @@ class Redecision:
                 )
             roles = sorted({role for row in rows for role in row.usage})
             total = {role: sum((row.usage.get(role, Usage()) for row in rows), Usage()) for role in roles}
-            usage = {role: _divide(used, len(rows)) for role, used in total.items()}
+            usage = {role: _divide(role_usage, len(rows)) for role, role_usage in total.items()}
             self._means[route] = usage, fmean(row.timing.seconds for row in rows)
         return self._means[route]
 

@@ -194,12 +194,12 @@ class Halving:
         """By number, the points that did the same as an earlier one on all samples of a rung, with its number."""
         if rung + 1 == len(self.rungs) or (1 - SAME) ** len(self.rungs[rung]) > self._error:
             return {}
-        known: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         twins = {}
         for number, state in states.items():
             keys = [key for key in state.spec.keys if key.sample_id in self.rungs[rung]]
             spend = [state.spend_by_sample(name, keys) for name in _SAME_SPEND]
             results = [*spend, *(state.by_sample(metric, keys) for metric in state.spec.metrics)]
-            if (first := known.setdefault(repr(results), number)) != number:
+            if (first := numbers.setdefault(repr(results), number)) != number:
                 twins[number] = first
         return twins

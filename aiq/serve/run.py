@@ -57,7 +57,7 @@ class ServedRun:
         self.folder.create()
         self._lock = self.folder.lock()
         self.folder.write_manifest(new_manifest(plan, self.folder.run_id))
-        self.sessions = Sessions(settings, resources, self.folder, UsageLedger(), lambda why, seconds: None)
+        self.sessions = Sessions(settings, resources, self.folder, UsageLedger(), lambda reason, seconds: None)
         self._rows: Journal[SampleRow] = Journal(self.folder.samples_path)
         self._questions: Journal[AskedQuestion] = Journal(self.folder.path / QUESTIONS)
 
