@@ -22,7 +22,7 @@ from aiq.runs.journal import writable
 from aiq.runs.rows import AnsweredTurn, AttemptStatus, RowError, SampleRow, Timing
 
 T = TypeVar("T")
-_OF_REPORT = ("route", "outcome", "extras", "audit", "citation_status")  # copied from a report to its row
+_REPORT_FIELDS = ("route", "outcome", "extras", "audit", "citation_status")  # copied from a report to its row
 
 
 async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Callable[[SampleRow], None]) -> SampleRow:
@@ -38,13 +38,13 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         return await session.within_time(run_turns(agent, sample, session, turns))
 
     started, start = utc_now(), time.perf_counter()
-    found, error = await result_or_error(session, sample.question.text, research)
+    result, error = await result_or_error(session, sample.question.text, research)
     if isinstance(error, LimitReached) and not error.of_run and session.limits.on_limit == "synthesize":
-        found, error = draft_report(session, str(error)), None if session.draft else error
-    report, cut = found or (None, None)
-    status, fatal = ("limit", False) if cut else classify(error)
+        result, error = draft_report(session, str(error)), None if session.draft else error
+    report, cutoff = result or (None, None)
+    status, fatal = ("limit", False) if cutoff else classify(error)
     raw = report.raw_text if report else session.draft
-    where = f"turn {len(turns) + 1} of {len(sample.turns) + 1}: " if sample.turns else ""
+    prefix = f"turn {len(turns) + 1} of {len(sample.turns) + 1}: " if sample.turns else ""
     row = SampleRow(
         sample_id=sample.id,
         sample_hash=sample.hash,
@@ -59,14 +59,14 @@ async def run_attempt(agent: Agent, sample: Sample, session: Session, write: Cal
         sources=sources_to_keep(session.sources.known(), raw or ""),
         denied=session.denied,
         tools={tool: dict(sorted(outcomes.items())) for tool, outcomes in sorted(session.tool_outcomes.items())},
-        outages={tool: writable(" ".join(why.split())[:500]) for tool, why in sorted(session.outages.items())},
-        **({name: getattr(report, name) for name in _OF_REPORT} if report else {}),
+        outages={tool: writable(" ".join(reason.split())[:500]) for tool, reason in sorted(session.outages.items())},
+        **({name: getattr(report, name) for name in _REPORT_FIELDS} if report else {}),
         usage=session.usage.by_role(),
         timing=Timing(started=started, seconds=round(time.perf_counter() - start, 4)),
-        error=as_row_error(error, where) if error else RowError(type="CutOff", message=cut) if cut else None,
+        error=as_row_error(error, prefix) if error else RowError(type="CutOff", message=cutoff) if cutoff else None,
     )
-    why = cut or (error and where + (traceback_of(error) or message_of(error)))
-    session.events.emit(RunFinished(status=status, error=why))
+    reason = cutoff or (error and prefix + (traceback_of(error) or message_of(error)))
+    session.events.emit(RunFinished(status=status, error=reason))
     write(row)  # last: an attempt that has a row is finished, including its events
     if error is not None and fatal:
         raise error from None
@@ -85,21 +85,21 @@ async def run_turns(
         return await ask_agent(agent, question, session)
     thread = question.thread_id or f"{sample.id}.{session.key.epoch}"
 
-    async def asked(text: str) -> tuple[Report, str | None]:
+    async def ask(text: str) -> tuple[Report, str | None]:
         number, history = len(turns) + 1, [*question.history]
         for turn in turns:
             history += [Turn(speaker="user", text=turn.question), Turn(speaker="assistant", text=turn.report)]
-        told = question.model_copy(update={"text": text, "history": tuple(history), "thread_id": thread})
+        turn_question = question.model_copy(update={"text": text, "history": tuple(history), "thread_id": thread})
         session.events.emit(StageChanged(stage="turn", detail={"number": number, "question": text}))
         with nested_call(number, 0, None):
-            return await ask_agent(agent, told, session)
+            return await ask_agent(agent, turn_question, session)
 
     for text in sample.turns:
-        report, _ = await asked(text)
-        shown = writable(report.text)
-        turns.append(AnsweredTurn(question=text, report=shown, route=report.route, outcome=report.outcome))
+        report, _ = await ask(text)
+        answer = writable(report.text)
+        turns.append(AnsweredTurn(question=text, report=answer, route=report.route, outcome=report.outcome))
         session.end_turn()
-    return await asked(question.text)
+    return await ask(question.text)
 
 
 async def ask_agent(agent: Agent, question: Question, session: Session) -> tuple[Report, str | None]:
@@ -120,15 +120,15 @@ def finalise(report: Report, session: Session) -> tuple[Report, str | None]:
     if report.outcome == "rejected":
         return report, None
     text = without_thoughts(report.text)
-    if why := why_no_answer(text, session.replies):
+    if reason := why_no_answer(text, session.replies):
         session.keep_draft(report.raw_text)
-        raise AgentError(f"the agent gave no report: {why}")
-    known = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
-    cut = why_cut_off(report.raw_text or text, session.replies) or session.stop_reason
+        raise AgentError(f"the agent gave no report: {reason}")
+    status = report.citation_status or citation_status(report.route, report.audit, bool(session.sources.all()))
+    cutoff = why_cut_off(report.raw_text or text, session.replies) or session.stop_reason
     if report.outcome == "partial":
-        cut = cut or "the agent says that its report is not whole"
-    changed = {"text": text, "citation_status": known, **({"outcome": "partial"} if cut else {})}
-    return report.model_copy(update=changed), cut
+        cutoff = cutoff or "the agent says that its report is not whole"
+    update = {"text": text, "citation_status": status, **({"outcome": "partial"} if cutoff else {})}
+    return report.model_copy(update=update), cutoff
 
 
 def draft_report(session: Session, why: str) -> tuple[Report, str] | None:
@@ -147,19 +147,19 @@ async def result_or_error(
         with session.bind():
             session.events.emit(RunStarted(question=question, clock=session.now.isoformat()))
             return await work(), None
-    except BaseException as raised:
-        return None, boundary_error(raised)
+    except BaseException as error:
+        return None, boundary_error(error)
     finally:
         session.end()
 
 
 def boundary_error(error: BaseException) -> BaseException:
     """The AiqError that a library wrapped in an error of its own (as the openai client does), or the error itself."""
-    found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, AiqError):
-            return found
-        found = found.exceptions[0] if isinstance(found, BaseExceptionGroup) else found.__cause__
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, AiqError):
+            return cause
+        cause = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause.__cause__
     return error
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 from aiq.core.files import shipped
 
-_APART = ("events", "gate")
+_OTHER_GROUPS = ("events", "gate")
 """Groups that belong to other commands, not to runs."""
 _EXIT_CODES = "exit codes: 0 done, 2 command or config wrong, 3 too many attempts failed, 130 interrupted"
 
 
 def config_folders() -> list[Path]:
     """The folders searched for config: the one shipped with aiq, then `conf/` in the working directory."""
-    own, here = shipped("conf"), Path("conf").absolute()
-    return [own, here] if here.is_dir() and not here.samefile(own) else [own]
+    builtin, local = shipped("conf"), Path("conf").absolute()
+    return [builtin, local] if local.is_dir() and not local.samefile(builtin) else [builtin]
 
 
 def options(group: str) -> list[str]:
@@ -24,7 +24,7 @@ def options(group: str) -> list[str]:
 def groups() -> list[str]:
     """The config groups of a run."""
     names = {path.name for folder in config_folders() for path in folder.iterdir() if path.is_dir()}
-    return sorted(names - {*_APART})
+    return sorted(names - {*_OTHER_GROUPS})
 
 
 def file_of(group: str, option: str) -> Path:

@@ -24,14 +24,14 @@ _MAPS = (
     *("telemetry.headers_env", "tools.mcp", "runner.launcher.parameters"),
 )
 """Settings whose keys users choose, and which need no `+`."""
-_UNREADABLE = (
+_SYNTAX_HINT = (
     "not of the form SETTING=VALUE; write each setting as a separate argument, close every bracket and quote, "
     "do not end with a comma, and put a text with such characters in its own quotes: SETTING='\"a, b\"'"
 )
 
 LISTS = ("judge", "tool")
 """Groups from which a run may have several options."""
-_OTHERS = "this command reads a finished run"
+_READ_ONLY = "this command reads a finished run"
 
 
 def parse(overrides: Sequence[str]) -> "list[Override]":
@@ -42,24 +42,24 @@ def parse(overrides: Sequence[str]) -> "list[Override]":
     parser, parsed = OverridesParser.create(), []
     for text in overrides:
         if "=" not in text and not text.startswith("~"):
-            meant = [f"{group}={text}" for group in groups() if text in options(group)]
-            hint = f"; did you mean {' or '.join(meant)}?" if meant else " (or an option such as --help)"
+            candidates = [f"{group}={text}" for group in groups() if text in options(group)]
+            hint = f"; did you mean {' or '.join(candidates)}?" if candidates else " (or an option such as --help)"
             hint = f"; write {text}=VALUE, without spaces" if is_setting(text) else hint
             raise ConfigError(f"{text}: expected SETTING=VALUE{hint}")
         try:
             override = parser.parse_override(text)
         except HydraException as error:
             reason = str(error).partition("\n")[0]
-            raise ConfigError(f"{text}: {reason if 'while evaluating' in reason else _unreadable(text)}") from None
+            raise ConfigError(f"{text}: {reason if 'while evaluating' in reason else _syntax_hint(text)}") from None
         if not override.key_or_group:
             raise ConfigError(f"{text}: expected SETTING=VALUE; the setting has no name")
         if override.is_hydra_override():
             raise ConfigError(f"{text}: Hydra's own settings have no effect here; see `aiq run --help`")
         parsed.append(override)
     names = [override.get_key_element().lstrip("+~") for override in parsed]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        given = ", ".join(text for text, name in zip(overrides, names, strict=True) if name == twice)
-        raise ConfigError(f"{twice} is given more than once ({given}); keep one")
+    if duplicate := next((name for name in names if names.count(name) > 1), None):
+        duplicates = ", ".join(text for text, name in zip(overrides, names, strict=True) if name == duplicate)
+        raise ConfigError(f"{duplicate} is given more than once ({duplicates}); keep one")
     return parsed
 
 
@@ -68,10 +68,10 @@ def is_setting(name: str) -> bool:
     return name.partition(".")[0] in {*RunSettings.model_fields, *groups(), "resume", "sweep"}
 
 
-def _unreadable(text: str) -> str:
+def _syntax_hint(text: str) -> str:
     """What to write instead of an override that Hydra's grammar rejects."""
     unquoted = re.sub(r"""(["'])([\w.-]+)\1\s*:""", r"\2:", text)
-    return _UNREADABLE if unquoted == text else f"keys of a map take no quotes here; write {unquoted}"
+    return _SYNTAX_HINT if unquoted == text else f"keys of a map take no quotes here; write {unquoted}"
 
 
 def allowed_overrides(overrides: Sequence[str], allowed: Sequence[str], why: str) -> "list[tuple[str, Override]]":
@@ -79,12 +79,12 @@ def allowed_overrides(overrides: Sequence[str], allowed: Sequence[str], why: str
 
     Raises ConfigError for an invalid one, and for one that matches no name or pattern in `allowed`.
     """
-    named = [(override.get_key_element().lstrip("+~"), override) for override in parse(overrides)]
-    for name, override in named:
+    pairs = [(override.get_key_element().lstrip("+~"), override) for override in parse(overrides)]
+    for name, override in pairs:
         if override.is_delete() or not any(fnmatchcase(name, pattern) for pattern in allowed):
-            only = ", ".join(allowed)
-            raise ConfigError(f"{why}, so {name} cannot change (only {only} can); start a new run to change it")
-    return named
+            names = ", ".join(allowed)
+            raise ConfigError(f"{why}, so {name} cannot change (only {names} can); start a new run to change it")
+    return pairs
 
 
 def settings(*overrides: str) -> RunSettings:
@@ -93,8 +93,8 @@ def settings(*overrides: str) -> RunSettings:
     A plugin's own settings, validated by its class, are its `settings`: `agent.settings.deep.max_loops` of the result
     of `settings("agent=ai_q_deep")`, or `judge["race"].settings`. Raises ConfigError, in one line.
     """
-    named = any(text.startswith(("name=", "experiment=")) for text in overrides)
-    return check_settings(settings_from(compose(overrides if named else ["name=settings", *overrides])))
+    has_name = any(text.startswith(("name=", "experiment=")) for text in overrides)
+    return check_settings(settings_from(compose(overrides if has_name else ["name=settings", *overrides])))
 
 
 def check_settings(found: RunSettings) -> RunSettings:
@@ -117,42 +117,42 @@ def compose_with_options(overrides: Sequence[str]) -> tuple[dict[str, Any], dict
 
     _check_options(parse(overrides))
     with _explained(overrides):
-        (composed, chosen), plugins = _with_own_settings(overrides)
-        unresolved: Any = OmegaConf.to_container(composed)
+        (hydra_config, choices), plugins = _compose_with_plugins(overrides)
+        unresolved: Any = OmegaConf.to_container(hydra_config)
         missing = sorted(name for name, value in dotted(unresolved).items() if value == "???")
-        _check_packages(unresolved, chosen)
+        _check_packages(unresolved, choices)
         if "name" in missing:
-            raise ConfigError(_nameless(overrides))
+            raise ConfigError(_name_error(overrides))
         if missing:
             raise ConfigError(f"{missing[0]}: must be set ({missing[0]}=...)")
-        config: Any = OmegaConf.to_container(composed, resolve=True)
+        config: Any = OmegaConf.to_container(hydra_config, resolve=True)
     if plugins:
-        _checked_own(config, overrides)
+        _check_plugins(config, overrides)
     redactor = Redactor(())
     for setting, value in dotted(config).items():
-        if found := redactor.secret_kinds(str(value)):
-            why = "settings must not hold secrets; put it in an environment variable and name that instead"
-            raise ConfigError(f"{setting}: this looks like a {found[0]}; {why}")
-    several = {
+        if kinds := redactor.secret_kinds(str(value)):
+            remedy = "settings must not hold secrets; put it in an environment variable and name that instead"
+            raise ConfigError(f"{setting}: this looks like a {kinds[0]}; {remedy}")
+    list_options = {
         f"{group}.{name}": name for group in LISTS for name in section_of(config, group) if name in options(group)
     }
-    return dict(config), {**{group: chosen[group] for group in groups() if chosen.get(group)}, **several}
+    return dict(config), {**{group: choices[group] for group in groups() if choices.get(group)}, **list_options}
 
 
-def _checked_own(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
+def _check_plugins(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
     """Raises ConfigError if a plugin rejects its settings; if a setting is another option's, it names that option."""
     try:
         check_settings(settings_from(config))
     except ConfigError:
         names = [override.get_key_element().lstrip("+~") for override in parse(overrides)]
-        known = _settings(overrides)
+        known = _setting_names(overrides)
         for name in names:
             if name not in known and _options_with(name):
-                raise ConfigError(_unknown(name, known)) from None
+                raise ConfigError(_unknown_error(name, known)) from None
         raise
 
 
-def _with_own_settings(overrides: Sequence[str]) -> tuple[tuple[Any, Mapping[str, Any]], Sequence[str]]:
+def _compose_with_plugins(overrides: Sequence[str]) -> tuple[tuple[Any, Mapping[str, Any]], Sequence[str]]:
     """What Hydra composes, and the plugins that overrides give settings which are in no config file.
 
     Such a setting may have its default in the class, which is loaded only once all else is composed. Raises Hydra's
@@ -161,18 +161,18 @@ def _with_own_settings(overrides: Sequence[str]) -> tuple[tuple[Any, Mapping[str
     from hydra.errors import HydraException
 
     try:
-        return _composed_with_choices(_opened(overrides, _MAPS)), ()
+        return _compose_with_choices(_allow_new_keys(overrides, _MAPS)), ()
     except HydraException:
         config = config_of_options(_selections(overrides))
-        lists = [f"{group}.{name}" for group in LISTS for name in config.get(group) or {}]
-        plugins = ["agent", "dataset", *lists]
-        return _composed_with_choices(_opened(overrides, (*_MAPS, *plugins))), plugins
+        list_sections = [f"{group}.{name}" for group in LISTS for name in config.get(group) or {}]
+        plugins = ["agent", "dataset", *list_sections]
+        return _compose_with_choices(_allow_new_keys(overrides, (*_MAPS, *plugins))), plugins
 
 
-def _opened(overrides: Sequence[str], places: Sequence[str]) -> list[str]:
+def _allow_new_keys(overrides: Sequence[str], places: Sequence[str]) -> list[str]:
     """The overrides; those at or below one of the places are changed so that they may add keys."""
-    within = re.compile(f"(?:{'|'.join(map(re.escape, places))})[.=]")
-    return [f"++{text}" if within.match(text) and setting_of(text) not in groups() else text for text in overrides]
+    pattern = re.compile(f"(?:{'|'.join(map(re.escape, places))})[.=]")
+    return [f"++{text}" if pattern.match(text) and setting_of(text) not in groups() else text for text in overrides]
 
 
 def setting_of(text: str) -> str:
@@ -185,51 +185,51 @@ def _selections(overrides: Sequence[str]) -> list[str]:
     return [text for text in overrides if setting_of(text) in groups()]
 
 
-def _check_packages(config: Any, chosen: Mapping[str, Any]) -> None:
+def _check_packages(config: Any, choices: Mapping[str, Any]) -> None:
     """Raises ConfigError if the settings of an option are misplaced because its file does not state their place."""
     for group in ("experiment", *LISTS):
         section = section_of(config, group)
         misplaced = group == "experiment" or any(not isinstance(value, Mapping) for value in section.values())
         if not section or not misplaced:
             continue
-        for option in [chosen[group]] if group in chosen else options(group):
-            if _place(group, option) not in file_of(group, option).read_text(encoding="utf-8"):
-                raise ConfigError(_unplaced(group, option))
+        for option in [choices[group]] if group in choices else options(group):
+            if _header(group, option) not in file_of(group, option).read_text(encoding="utf-8"):
+                raise ConfigError(_header_error(group, option))
 
 
-def _place(group: str, option: str) -> str:
+def _header(group: str, option: str) -> str:
     return "# @package " + ("_global_" if group == "experiment" else f"{group}.{option}")
 
 
-def _unplaced(group: str, option: str) -> str:
-    return f"{file_of(group, option)}: its first line must be `{_place(group, option)}`, which places its settings"
+def _header_error(group: str, option: str) -> str:
+    return f"{file_of(group, option)}: its first line must be `{_header(group, option)}`, which places its settings"
 
 
-def _nameless(overrides: Sequence[str]) -> str:
-    chosen = next((text.partition("=")[2] for text in overrides if setting_of(text) == "experiment"), None)
-    if chosen is None:
+def _name_error(overrides: Sequence[str]) -> str:
+    experiment = next((text.partition("=")[2] for text in overrides if setting_of(text) == "experiment"), None)
+    if experiment is None:
         return f"choose an experiment: experiment=NAME, one of {', '.join(options('experiment'))}"
-    return f"{file_of('experiment', chosen)} sets no name; add the line name: {chosen}"
+    return f"{file_of('experiment', experiment)} sets no name; add the line name: {experiment}"
 
 
 def _check_options(overrides: "Sequence[Override]") -> None:
     """Raises ConfigError if a group is given anything but one option (those of `LISTS`: one or several)."""
-    known = groups()
+    known_groups = groups()
     for override in overrides:
         group = override.get_key_element()
-        if override.is_delete() or group not in known:
+        if override.is_delete() or group not in known_groups:
             continue
         value = override.value()
-        chosen = value if group in LISTS and isinstance(value, list) else [value]
-        have = options(group)
-        there_are = f"there are: {', '.join(have)}"
-        for name in chosen:
+        names = value if group in LISTS and isinstance(value, list) else [value]
+        available = options(group)
+        listing = f"there are: {', '.join(available)}"
+        for name in names:
             if not isinstance(name, str):
-                how = f"options in brackets, as {group}=[A,B] ({group}=[]: none)" if group in LISTS else "one option"
-                raise ConfigError(f"{override.input_line}: name {how}; {there_are}")
-            if name not in have:
-                remedy = there_are if have else f"write conf/{group}/{name}.yaml"
-                raise ConfigError(f"{group}={name}: there is no such {group}{did_you_mean(name, have)} ({remedy})")
+                form = f"options in brackets, as {group}=[A,B] ({group}=[]: none)" if group in LISTS else "one option"
+                raise ConfigError(f"{override.input_line}: name {form}; {listing}")
+            if name not in available:
+                remedy = listing if available else f"write conf/{group}/{name}.yaml"
+                raise ConfigError(f"{group}={name}: there is no such {group}{did_you_mean(name, available)} ({remedy})")
 
 
 def compose_group(group: str, option: str, overrides: Sequence[str]) -> dict[str, Any]:
@@ -240,34 +240,34 @@ def compose_group(group: str, option: str, overrides: Sequence[str]) -> dict[str
     from omegaconf import OmegaConf
 
     pick = option if option in options(group) else "default"
-    own = []
+    additions = []
     for text, (name, override) in zip(
-        overrides, allowed_overrides(overrides, (group, f"{group}.*"), _OTHERS), strict=True
+        overrides, allowed_overrides(overrides, (group, f"{group}.*"), _READ_ONLY), strict=True
     ):
         if name != group:
-            own.append(f"++{text.lstrip('+')}")
+            additions.append(f"++{text.lstrip('+')}")
         elif (pick := str(override.value())) not in options(group):
             raise ConfigError(
                 f"{text}: there is no such {group}{did_you_mean(pick, options(group))}; write conf/{group}/{pick}.yaml"
             )
     with _explained(overrides):
-        config: Any = OmegaConf.to_container(_composed([f"+{group}={pick}", *own], "_empty")[group], resolve=True)
+        config: Any = OmegaConf.to_container(_compose([f"+{group}={pick}", *additions], "_empty")[group], resolve=True)
     return dict(config)
 
 
-def _composed(overrides: Sequence[str], root: str = "config") -> Any:
+def _compose(overrides: Sequence[str], root: str = "config") -> Any:
     """What Hydra composes from a file in our folders and these overrides. Raises Hydra's errors."""
-    return _composed_with_choices(overrides, root)[0]
+    return _compose_with_choices(overrides, root)[0]
 
 
-def _composed_with_choices(overrides: Sequence[str], root: str = "config") -> tuple[Any, Mapping[str, Any]]:
+def _compose_with_choices(overrides: Sequence[str], root: str = "config") -> tuple[Any, Mapping[str, Any]]:
     """The same, and the chosen option of each group that takes one."""
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
     from omegaconf import open_dict
 
-    shipped_folder, *others = config_folders()
-    folders = [f"file://{folder}".replace("\\", "\\\\").replace("'", "\\'") for folder in others]
+    shipped_folder, *other_folders = config_folders()
+    folders = [f"file://{folder}".replace("\\", "\\\\").replace("'", "\\'") for folder in other_folders]
     search_path = ["hydra.searchpath=[{}]".format(",".join(f"'{folder}'" for folder in folders))] if folders else []
     with initialize_config_dir(str(shipped_folder), version_base=None):
         config = hydra_compose(root, [*search_path, *overrides], return_hydra_config=True)
@@ -282,13 +282,13 @@ def config_of_options(selection: Sequence[str], root: str = "config") -> dict[st
     """
     from omegaconf import OmegaConf
 
-    def known(value: Any) -> Any:
-        return {k: known(v) for k, v in value.items() if v != "???"} if isinstance(value, dict) else value
+    def without_missing(value: Any) -> Any:
+        return {k: without_missing(v) for k, v in value.items() if v != "???"} if isinstance(value, dict) else value
 
-    return dict(known(OmegaConf.to_container(_composed(selection, root))))
+    return dict(without_missing(OmegaConf.to_container(_compose(selection, root))))
 
 
-def _errors() -> tuple[type[Exception], ...]:
+def _error_types() -> tuple[type[Exception], ...]:
     """The errors that Hydra, OmegaConf and the file readers raise."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
@@ -302,7 +302,7 @@ def _explained(overrides: Sequence[str]) -> Iterator[None]:
     """Turns these errors, raised in the block, into a ConfigError of one line."""
     try:
         yield
-    except _errors() as error:
+    except _error_types() as error:
         raise ConfigError(_explain(error, overrides)) from None
 
 
@@ -311,26 +311,26 @@ def _explain(error: Exception, overrides: Sequence[str]) -> str:
     text = str(error) or str(error.__cause__ or error)
     unknown = re.match(r"(?:In 'config': )?Could not override '([^']+)'|Key '([^']+)' is not in struct", text)
     if unknown:
-        return _unknown(next(part for part in unknown.groups() if part), _settings(overrides))
-    if merged := re.match(r"Error merging override [+]*(([^=]+)=.*)", text):
-        return f"{merged[1]}: does not fit the present value; to set one key of a section write {merged[2]}.KEY=VALUE"
+        return _unknown_error(next(part for part in unknown.groups() if part), _setting_names(overrides))
+    if merge := re.match(r"Error merging override [+]*(([^=]+)=.*)", text):
+        return f"{merge[1]}: does not fit the present value; to set one key of a section write {merge[2]}.KEY=VALUE"
     if isinstance(error, UnicodeDecodeError):
         return f"{not_utf8()}: not UTF-8; save the file as UTF-8"
-    if own := re.match(r"In 'experiment/([^']+)': Could not override '[^']*@experiment\.", text):
-        return _unplaced("experiment", own[1])
-    named = re.sub(r"In '(\w+)/([^']+)'", lambda found: str(file_of(found[1], found[2])), text)
-    return " ".join(named.partition("Config search path:")[0].split())
+    if experiment := re.match(r"In 'experiment/([^']+)': Could not override '[^']*@experiment\.", text):
+        return _header_error("experiment", experiment[1])
+    message = re.sub(r"In '(\w+)/([^']+)'", lambda match: str(file_of(match[1], match[2])), text)
+    return " ".join(message.partition("Config search path:")[0].split())
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def _unknown_error(name: str, known: Sequence[str]) -> str:
     """The message for a setting that the run does not have."""
     group, _, rest = name.partition(".")
     option = rest.partition(".")[0]
-    chosen = any(text.startswith(f"{group}.{option}.") for text in known)
-    if group in LISTS and option in options(group) and not chosen:
+    is_chosen = any(text.startswith(f"{group}.{option}.") for text in known)
+    if group in LISTS and option in options(group) and not is_chosen:
         return f"{name}: the run has no {group} {option}; add it to the list: {group}=[..., {option}]"
-    if others := _options_with(name):
-        choices = " or ".join(f"{group}={other}" for other in others)
+    if owners := _options_with(name):
+        choices = " or ".join(f"{group}={owner}" for owner in owners)
         return f"{name}: the chosen {group} has no such setting; {choices} has it"
     return f"{name}: there is no such setting{did_you_mean(name, known)}"
 
@@ -345,19 +345,19 @@ def _options_with(name: str) -> list[str]:
     files = (file for folder in config_folders() for file in (folder / group).glob("*.yaml"))
     if not any(rest.rpartition(".")[2] in file.read_text(encoding="utf-8", errors="replace") for file in files):
         return []  # since composing them all takes a second
-    found = []
+    owners = []
     for option in options(group):
-        with suppress(*_errors()):
-            if name in dotted(OmegaConf.to_container(_composed((), f"{group}/{option}"))):
-                found.append(option)
-    return found
+        with suppress(*_error_types()):
+            if name in dotted(OmegaConf.to_container(_compose((), f"{group}/{option}"))):
+                owners.append(option)
+    return owners
 
 
-def _settings(overrides: Sequence[str]) -> list[str]:
+def _setting_names(overrides: Sequence[str]) -> list[str]:
     """The names of all settings, also those still to be set, with the options that `overrides` choose."""
     from omegaconf import OmegaConf
 
-    return [*groups(), "resume", *dotted(OmegaConf.to_container(_composed(_selections(overrides))))]
+    return [*groups(), "resume", *dotted(OmegaConf.to_container(_compose(_selections(overrides))))]
 
 
 def settings_from(config: Mapping[str, Any]) -> RunSettings:
@@ -371,7 +371,7 @@ def settings_from(config: Mapping[str, Any]) -> RunSettings:
         config = {**config, "llm": llm}
     settings = validate(RunSettings, {name: value for name, value in config.items() if name != "sweep"}, "")
     check_models(settings.llm, "llm.model", [settings.llm.model])
-    check_models(settings.llm, "llm.roles", [own.model for own in settings.llm.roles.values() if own.model])
+    check_models(settings.llm, "llm.roles", [role.model for role in settings.llm.roles.values() if role.model])
     return settings
 
 

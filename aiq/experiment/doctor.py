@@ -31,22 +31,22 @@ Level = Literal["ok", "note", "fails"]
 
 _ROLE: Final = "doctor"
 _SWITCHES: Final = ("seed", "temperature", "parallel_tool_calls", "stream_usage", "null_content", "message_name")
-_PLAIN: Final[Mapping[str, Any]] = {**dict.fromkeys(_SWITCHES, False), "structured": "prose"}
+_PLAIN_QUIRKS: Final[Mapping[str, Any]] = {**dict.fromkeys(_SWITCHES, False), "structured": "prose"}
 """Quirks that reduce a request to model and messages."""
 
 _CALLER: Final = re.compile(rf"^{_ROLE}: \S+ (failed: |failed )?")
 _ADVICE: Final = re.compile(r"; llm\.quirks\.| \(llm\.model=")
-_ENOUGH: Final = 300  # tokens of a reply; more would only cost time
-_FEW: Final = 16
-_FREE: Final = Price(input=0, output=0)
-_STATE: Final = "City: Oslo. Weather: rain. State that in JSON."
-_SEVERAL: Final = "What is the weather in Oslo and in Rome? Look both up at once."
-_CALL: Final = {
+_REPLY_TOKENS: Final = 300  # tokens of a reply; more would only cost time
+_FEW_TOKENS: Final = 16
+_FREE_PRICE: Final = Price(input=0, output=0)
+_STATE_PROMPT: Final = "City: Oslo. Weather: rain. State that in JSON."
+_PARALLEL_PROMPT: Final = "What is the weather in Oslo and in Rome? Look both up at once."
+_TOOL_CALL: Final = {
     "id": "call_1",
     "type": "function",
     "function": {"name": "look_up_weather", "arguments": '{"city": "Oslo"}'},
 }
-_WEATHER: Final = {
+_WEATHER_TOOL: Final = {
     "type": "function",
     "function": {
         "name": "look_up_weather",
@@ -95,7 +95,7 @@ class Answer:
 
 async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
     """Findings as they come; checks that an earlier failure makes pointless are skipped."""
-    yield _can_write(settings.output_dir)
+    yield _check_output_dir(settings.output_dir)
     try:
         async with open_resources(settings) as resources:
             yield Finding("endpoint", "ok", f"{settings.llm.base_url} answers")
@@ -103,29 +103,29 @@ async def examine(settings: RunSettings) -> AsyncIterator[Finding]:
             with session.bind(), retrying(1):
                 async for finding in Examination(settings, resources.port).findings():
                     yield finding
-                yield await _search(session)
+                yield await _check_search(session)
     except AiqError as error:
         section = str(error).partition(".")[0]  # that of the setting it names
-        other = section != "llm" and section in RunSettings.model_fields
-        yield Finding(section if other else "endpoint", "fails", str(error))
+        has_section = section != "llm" and section in RunSettings.model_fields
+        yield Finding(section if has_section else "endpoint", "fails", str(error))
 
 
-def _can_write(output_dir: str) -> Finding:
-    folder = there = Path(output_dir).absolute()
+def _check_output_dir(output_dir: str) -> Finding:
+    folder = ancestor = Path(output_dir).absolute()
     try:
-        there = next(path for path in (folder, *folder.parents) if path.exists())
-        with tempfile.TemporaryFile(dir=there):
+        ancestor = next(path for path in (folder, *folder.parents) if path.exists())
+        with tempfile.TemporaryFile(dir=ancestor):
             return Finding("output_dir", "ok", f"{output_dir} can be written")
     except OSError as error:
-        return Finding("output_dir", "fails", f"output_dir={output_dir}: {there}: {error.strerror}")
+        return Finding("output_dir", "fails", f"output_dir={output_dir}: {ancestor}: {error.strerror}")
 
 
-async def _search(session: Session) -> Finding:
+async def _check_search(session: Session) -> Finding:
     try:
-        found = await session.call_tool(WebSearch.name, {"query": "weather in Oslo"})
+        result = await session.call_tool(WebSearch.name, {"query": "weather in Oslo"})
     except AiqError as error:
         return Finding("search", "fails", str(error))
-    return Finding("search", "ok", f"answers; results: {len(found.sources)}")
+    return Finding("search", "ok", f"answers; results: {len(result.sources)}")
 
 
 @dataclass
@@ -136,14 +136,14 @@ class Examination:
     offline_port: int | None
     _limit: dict[str, Any] = field(default_factory=dict)
     """The field that limits a reply's length, once it is known."""
-    _called: Mapping[str, Any] = field(default_factory=lambda: {"tool_calls": [_CALL]})
+    _called: Mapping[str, Any] = field(default_factory=lambda: {"tool_calls": [_TOOL_CALL]})
     """A message that calls the tool: the model's own, once it has called it."""
 
     @property
     def _models(self) -> list[str]:
         """The models of all roles that the config names, the default first."""
         llm = self.settings.llm
-        return list(dict.fromkeys([llm.model, *(own.model for own in llm.roles.values() if own.model)]))
+        return list(dict.fromkeys([llm.model, *(role.model for role in llm.roles.values() if role.model)]))
 
     async def findings(self) -> AsyncIterator[Finding]:
         """The findings, one after the other; stops at a model that does not answer."""
@@ -153,86 +153,86 @@ class Examination:
                 yield Finding("model", "fails", f"{model}: {answer}")
                 return
             usage = answer.usage
-            other = "" if model in answer.model or not answer.model else f"; the endpoint calls it {answer.model}"
-            yield Finding("model", "note" if other else "ok", f"{model} says {answer.text.strip()[:40]!r}{other}")
+            alias = "" if model in answer.model or not answer.model else f"; the endpoint calls it {answer.model}"
+            yield Finding("model", "note" if alias else "ok", f"{model} says {answer.text.strip()[:40]!r}{alias}")
         yield self._usage(usage)
         yield await self._reply_limit()
         yield await self._switch("seed", "seed")
         yield await self._switch("temperature", "temperature", temperature=0)
         yield await self._tools()
         yield await self._tool_results()
-        several: dict[str, Any] = {"tools": [_WEATHER], "parallel_tool_calls": True}
-        yield await self._switch("parallel_tool_calls", "parallel tools", _SEVERAL, **several)
+        body: dict[str, Any] = {"tools": [_WEATHER_TOOL], "parallel_tool_calls": True}
+        yield await self._switch("parallel_tool_calls", "parallel tools", _PARALLEL_PROMPT, **body)
         yield await self._structured()
         yield await self._streaming()
 
     async def _ask(
-        self, said: str | Sequence[Mapping[str, Any]], quirks: Mapping[str, Any] | None = None, /, **body: Any
+        self, prompt: str | Sequence[Mapping[str, Any]], quirks: Mapping[str, Any] | None = None, /, **body: Any
     ) -> Answer | str:
         """Make one call, plain except for these quirks: its answer, or why there is none."""
         llm = self.settings.llm
-        changed = {
-            "quirks": llm.quirks.model_copy(update={**_PLAIN, **(quirks or {})}),
-            "prices": dict.fromkeys(self._models, _FREE),  # else each call would warn
+        update = {
+            "quirks": llm.quirks.model_copy(update={**_PLAIN_QUIRKS, **(quirks or {})}),
+            "prices": dict.fromkeys(self._models, _FREE_PRICE),  # else each call would warn
         }
         key = read_key(llm.api_key_env, "llm.api_key_env") or NO_KEY
-        messages = [{"role": "user", "content": said}] if isinstance(said, str) else said
-        place = f"{llm.base_url.rstrip('/')}/chat/completions"
-        asked = {"model": llm.model, "messages": messages, **self._limit, **body}
+        messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+        url = f"{llm.base_url.rstrip('/')}/chat/completions"
+        request = {"model": llm.model, "messages": messages, **self._limit, **body}
         forms = Forms()
-        async with open_client(llm.model_copy(update=changed), offline_port=self.offline_port, forms=forms) as client:
+        async with open_client(llm.model_copy(update=update), offline_port=self.offline_port, forms=forms) as client:
             headers = {ROLE: _ROLE, "authorization": f"Bearer {key}"}
             try:
-                response = await client.post(place, json=asked, headers=headers)
+                response = await client.post(url, json=request, headers=headers)
             except AiqError as error:
                 return _reason(error)
-        if asked.get("stream"):
+        if request.get("stream"):
             return Answer({}, None, None)
-        answer = response.json()
-        (choice, *_) = answer["choices"]
+        reply = response.json()
+        (choice, *_) = reply["choices"]
         fallback = next(iter(forms.learned.values()), None)
-        model = str(answer.get("model") or "")
-        return Answer(choice["message"], choice.get("finish_reason"), answer.get("usage"), fallback, model)
+        model = str(reply.get("model") or "")
+        return Answer(choice["message"], choice.get("finish_reason"), reply.get("usage"), fallback, model)
 
-    async def _switch(self, name: str, what: str, said: str = "Say hello.", **body: Any) -> Finding:
+    async def _switch(self, name: str, check: str, prompt: str = "Say hello.", **body: Any) -> Finding:
         """Check a field that a quirk switches on or off."""
         if not getattr(self.settings.llm.quirks, name):
-            return Finding(what, "ok", f"not sent (llm.quirks.{name}=false)")
-        answer = await self._ask(said, {name: True}, **body)
+            return Finding(check, "ok", f"not sent (llm.quirks.{name}=false)")
+        answer = await self._ask(prompt, {name: True}, **body)
         if isinstance(answer, str):
-            return Finding(what, "fails", answer, (f"llm.quirks.{name}=false",))
+            return Finding(check, "fails", answer, (f"llm.quirks.{name}=false",))
         if not body.get("tools"):
-            return Finding(what, "ok", "accepted")
-        called = f"parallel calls: {answer.calls}" if answer.calls else "but the model calls no tool"
-        return Finding(what, "ok" if answer.calls else "note", f"accepted; {called}")
+            return Finding(check, "ok", "accepted")
+        outcome = f"parallel calls: {answer.calls}" if answer.calls else "but the model calls no tool"
+        return Finding(check, "ok" if answer.calls else "note", f"accepted; {outcome}")
 
-    def _usage(self, reported: Any) -> Finding:
-        lacking = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
-        if lacking and (limit := self.settings.limits.usd_setting):
-            return Finding("usage", "fails", f"{limit} cannot be enforced: no price in llm.prices for {lacking}")
-        if not reported:
+    def _usage(self, usage: Any) -> Finding:
+        unpriced = ", ".join(model for model in self._models if model not in self.settings.llm.prices)
+        if unpriced and (limit := self.settings.limits.usd_setting):
+            return Finding("usage", "fails", f"{limit} cannot be enforced: no price in llm.prices for {unpriced}")
+        if not usage:
             return Finding("usage", "note", "not reported: what a run costs is unknown")
-        if lacking:
-            return Finding("usage", "note", f"reported; no price in llm.prices for {lacking}")
+        if unpriced:
+            return Finding("usage", "note", f"reported; no price in llm.prices for {unpriced}")
         return Finding("usage", "ok", "reported, and there is a price")
 
     async def _reply_limit(self) -> Finding:
-        given = self.settings.llm.quirks.limit_field
+        current = self.settings.llm.quirks.limit_field
         problem = ""
-        for name in sorted(("max_completion_tokens", "max_tokens"), key=lambda name: name != given):
-            answer = await self._ask("Write the numbers from 1 to 60 as words.", **{name: _FEW})
+        for name in sorted(("max_completion_tokens", "max_tokens"), key=lambda name: name != current):
+            answer = await self._ask("Write the numbers from 1 to 60 as words.", **{name: _FEW_TOKENS})
             if isinstance(answer, str):
                 problem = problem or answer
                 continue
-            if answer.finish_reason == "length" or len(answer.text) < 12 * _FEW:
-                self._limit = {name: _ENOUGH}
-                setting = () if name == given else (f"llm.quirks.limit_field={name}",)
-                return Finding("reply limit", "fails" if setting else "ok", problem or f"{name} is respected", setting)
+            if answer.finish_reason == "length" or len(answer.text) < 12 * _FEW_TOKENS:
+                self._limit = {name: _REPLY_TOKENS}
+                fix = () if name == current else (f"llm.quirks.limit_field={name}",)
+                return Finding("reply limit", "fails" if fix else "ok", problem or f"{name} is respected", fix)
             problem = problem or f"{name} is ignored"
         return Finding("reply limit", "note", f"{problem}: llm.max_tokens has no effect")
 
     async def _tools(self) -> Finding:
-        answer = await self._ask("What is the weather in Oslo? Look it up.", tools=[_WEATHER])
+        answer = await self._ask("What is the weather in Oslo? Look it up.", tools=[_WEATHER_TOOL])
         if isinstance(answer, str):
             return Finding("tools", "fails", answer)
         if not answer.calls:
@@ -242,42 +242,42 @@ class Examination:
 
     async def _tool_results(self) -> Finding:
         """Check a second turn, with the fields that agents send with a tool's call and result."""
-        made = self._called["tool_calls"][0]
-        call = {**{name: made[name] for name in _CALL}, **returned_fields(made)}
+        tool_call = self._called["tool_calls"][0]
+        call = {**{name: tool_call[name] for name in _TOOL_CALL}, **returned_fields(tool_call)}
         assistant = {"role": "assistant", "name": "researcher", "content": None, "tool_calls": [call]}
         turns: list[Mapping[str, Any]] = [
             {"role": "user", "content": "What is the weather in Oslo?"},
             {**assistant, **returned_fields(self._called)},
             {"role": "tool", "tool_call_id": call["id"], "content": "Rain, 8 degrees."},
         ]
-        given = {name: getattr(self.settings.llm.quirks, name) for name in ("null_content", "message_name")}
+        config = {name: getattr(self.settings.llm.quirks, name) for name in ("null_content", "message_name")}
         problem = ""
         for null, name in ((True, True), (False, True), (True, False), (False, False)):
-            tried = {"null_content": null and given["null_content"], "message_name": name and given["message_name"]}
-            if isinstance(answer := await self._ask(turns, tried, tools=[_WEATHER]), str):
+            quirks = {"null_content": null and config["null_content"], "message_name": name and config["message_name"]}
+            if isinstance(answer := await self._ask(turns, quirks, tools=[_WEATHER_TOOL]), str):
                 problem = problem or answer
                 continue
-            changed = tuple(f"llm.quirks.{switch}=false" for switch in tried if tried[switch] != given[switch])
-            return Finding("tool results", "fails" if changed else "ok", problem or "accepted", changed)
+            settings = tuple(f"llm.quirks.{switch}=false" for switch in quirks if quirks[switch] != config[switch])
+            return Finding("tool results", "fails" if settings else "ok", problem or "accepted", settings)
         return Finding("tool results", "fails", problem)
 
     async def _structured(self) -> Finding:
-        given, problem, settings = self.settings.llm.quirks.structured, "", tuple[str, ...]()
-        wanted = {"type": "json_schema", "json_schema": schema_of(Weather)}
-        for form in FORMS[FORMS.index(given) :]:
-            answer = await self._ask(_STATE, {"structured": form}, response_format=wanted)
+        current, problem, settings = self.settings.llm.quirks.structured, "", tuple[str, ...]()
+        response_format = {"type": "json_schema", "json_schema": schema_of(Weather)}
+        for form in FORMS[FORMS.index(current) :]:
+            answer = await self._ask(_STATE_PROMPT, {"structured": form}, response_format=response_format)
             if isinstance(answer, str):
                 problem = problem or answer
                 continue
-            taken = answer.fallback or form
-            refused = f"{form} is refused; " if answer.fallback else ""
+            used_form = answer.fallback or form
+            refusal = f"{form} is refused; " if answer.fallback else ""
             readable = read_object(answer.text, Weather) is not None
-            if taken != given and (readable or refused):
-                settings = (f"llm.quirks.structured={taken}",)
+            if used_form != current and (readable or refusal):
+                settings = (f"llm.quirks.structured={used_form}",)
             if readable:
-                said = problem or f"{refused}answered in {taken}"
-                return Finding("JSON schema", "note" if settings else "ok", said, settings)
-            problem = problem or f"{refused}the answer in {taken} does not fit: {answer.text[:40]!r}"
+                message = problem or f"{refusal}answered in {used_form}"
+                return Finding("JSON schema", "note" if settings else "ok", message, settings)
+            problem = problem or f"{refusal}the answer in {used_form} does not fit: {answer.text[:40]!r}"
         return Finding("JSON schema", "note", problem, settings)
 
     async def _streaming(self) -> Finding:

@@ -49,32 +49,32 @@ def at_most(plan: RunPlan) -> dict[str, Bounds]:
     agent: dict[Quantity, float | None] = {name: attempts * sample.get(name, inf) for name in QUANTITIES}
     agent["seconds"] = ceil(attempts / settings.runner.concurrency) * sample.get("seconds", inf)
     if "usd" not in sample and "tokens" in sample:
-        price = _dearest(plan)
+        price = _highest_price(plan)
         agent["usd"] = None if price is None else attempts * sample["tokens"] * price
-    found = {"agent": agent}
+    usage = {"agent": agent}
     if any(judge.model for judge in plan.judges):
-        found["judges"] = {name: 0.0 if name == "tool_calls" else inf for name in QUANTITIES}
-    found["run"] = {name: sum_known(bounds[name] for bounds in found.values()) for name in QUANTITIES}
+        usage["judges"] = {name: 0.0 if name == "tool_calls" else inf for name in QUANTITIES}
+    usage["run"] = {name: sum_known(bounds[name] for bounds in usage.values()) for name in QUANTITIES}
     return {
-        account: {name: _least(bounds[name], run.get(name)) for name in QUANTITIES} for account, bounds in found.items()
+        account: {name: _lower(bounds[name], run.get(name)) for name in QUANTITIES} for account, bounds in usage.items()
     }
 
 
-def _dearest(plan: RunPlan) -> float | None:
+def _highest_price(plan: RunPlan) -> float | None:
     """The highest price of a token, in US dollars; None if a model of the agent has no price."""
     prices = plan.settings.llm.prices
     models = {model for role, model in models_of(plan).items() if not role.startswith(JUDGES)}
-    known = models <= prices.keys()
-    return max(prices[model].max_per_token for model in models) if known else None
+    has_prices = models <= prices.keys()
+    return max(prices[model].max_per_token for model in models) if has_prices else None
 
 
 def sum_known(amounts: Iterable[float | None]) -> float | None:
     """The sum; None if any amount is unknown."""
-    found = [*amounts]
-    return None if None in found else sum(amount for amount in found if amount is not None)
+    values = [*amounts]
+    return None if None in values else sum(amount for amount in values if amount is not None)
 
 
-def _least(amount: float | None, limit: float | None) -> float | None:
+def _lower(amount: float | None, limit: float | None) -> float | None:
     return limit if amount is None else amount if limit is None else min(amount, limit)
 
 
@@ -87,9 +87,9 @@ class EarlierRun:
             raise UserError(f"{folder.path}: none of its attempts has ended, so there is nothing to estimate from")
         manifest = folder.read_manifest()
         self.folder, self.attempts, self._judges = folder, len(rows), manifest.hashes.judges.keys()
-        worked, took = sum(row.timing.seconds for row in rows.values()), folder.read_summary().timing.run_seconds
+        busy, elapsed = sum(row.timing.seconds for row in rows.values()), folder.read_summary().timing.run_seconds
         concurrency = manifest.section("runner", RunnerSettings).concurrency
-        self._pace = took * concurrency / worked if worked else 0.0  # judges and waiting also took workers' time
+        self._pace = elapsed * concurrency / busy if busy else 0.0  # judges and waiting also took workers' time
         self._rows = [
             (row, scores) for row, scores in zip(rows.values(), read_scores(folder, rows).values(), strict=True)
         ]
@@ -101,30 +101,30 @@ class EarlierRun:
         `runner.concurrency`. If a judge was not in the earlier run, what the judges will use is unknown.
         """
         judges = {judge.spec.name for judge in plan.judges if judge.model}
-        used: dict[tuple[str, Quantity], dict[str, list[float | None]]] = {}
+        earlier_amounts: dict[tuple[str, Quantity], dict[str, list[float | None]]] = {}
         for row, scores in self._rows:
-            asked = [each for score in scores if score.judge in judges for each in (score.usage or {}).items()]
-            agent, judged = _amounts(plan, row.usage.items()), _amounts(plan, asked)
+            judge_usage = [item for score in scores if score.judge in judges for item in (score.usage or {}).items()]
+            agent_amounts, judge_amounts = _amounts(plan, row.usage.items()), _amounts(plan, judge_usage)
             if not judges <= self._judges:
-                judged = dict.fromkeys(judged)
-            both = {name: sum_known((agent[name], judged[name])) for name in agent}
+                judge_amounts = dict.fromkeys(judge_amounts)
+            run_amounts = {name: sum_known((agent_amounts[name], judge_amounts[name])) for name in agent_amounts}
             calls: Bounds = {"tool_calls": row.tool_calls}
-            wall: Bounds = {"seconds": self._pace * row.timing.seconds / plan.settings.runner.concurrency}
+            wall_time: Bounds = {"seconds": self._pace * row.timing.seconds / plan.settings.runner.concurrency}
             amounts: Mapping[str, Bounds] = {
-                "agent": {**agent, **calls},
-                "judges": judged,
-                "run": {**both, **calls, **wall},
+                "agent": {**agent_amounts, **calls},
+                "judges": judge_amounts,
+                "run": {**run_amounts, **calls, **wall_time},
             }
             for account, name in product(amounts, QUANTITIES):
                 if name in amounts[account]:
-                    by_sample = used.setdefault((account, name), {})
+                    by_sample = earlier_amounts.setdefault((account, name), {})
                     by_sample.setdefault(row.sample_id, []).append(amounts[account][name])
         samples, epochs = len(plan.dataset.samples), plan.settings.epochs
         return {
             account: {
-                name: _total([*used[account, name].values()], samples, epochs, bounds[name])
+                name: _total([*earlier_amounts[account, name].values()], samples, epochs, bounds[name])
                 for name in QUANTITIES
-                if (account, name) in used
+                if (account, name) in earlier_amounts
             }
             for account, bounds in at_most(plan).items()
         }
@@ -132,14 +132,14 @@ class EarlierRun:
 
 def _amounts(plan: RunPlan, by_role: Iterable[tuple[str, Usage]]) -> dict[Quantity, float | None]:
     """What roles used, in dollars at this plan's prices; a panel's role is priced as its most expensive model."""
-    prices, used = plan.settings.llm.prices, Usage()
+    prices, total = plan.settings.llm.prices, Usage()
     dollars: list[float | None] = []
     for role, usage in by_role:
-        used += usage
+        total += usage
         models = models_of(plan, [role])[role].split(", ")
         costs = [prices[model].cost(usage) for model in models if model in prices]
         dollars.append(max(costs) if len(costs) == len(models) else None)
-    return {"model_calls": used.calls, "tokens": used.total_tokens, "usd": sum_known(dollars)}
+    return {"model_calls": total.calls, "tokens": total.total_tokens, "usd": sum_known(dollars)}
 
 
 def earlier_run(plan: RunPlan, like: str | None) -> EarlierRun | None:
@@ -169,10 +169,10 @@ def _total(
     known = [[value for value in values if value is not None] for values in by_sample]
     if [*map(len, known)] != [*map(len, by_sample)]:
         return None
-    means, most = [fmean(values) for values in known], inf if bound is None else bound
+    means, limit = [fmean(values) for values in known], inf if bound is None else bound
     total, low, high = samples * fmean(means), None, None
     if len(means) > 1:
-        student = float(stdtrit(len(means) - 1, (1 + LEVEL) / 2))
-        half = student * stdev(means) * sqrt(samples + samples**2 / len(means))
-        low, high = min(most, epochs * max(0.0, total - half)), min(most, epochs * (total + half))
-    return Prediction(min(most, epochs * total), low, high)
+        t_quantile = float(stdtrit(len(means) - 1, (1 + LEVEL) / 2))
+        half_width = t_quantile * stdev(means) * sqrt(samples + samples**2 / len(means))
+        low, high = min(limit, epochs * max(0.0, total - half_width)), min(limit, epochs * (total + half_width))
+    return Prediction(min(limit, epochs * total), low, high)

@@ -15,10 +15,10 @@ from aiq.experiment.search import Places, random_points
 from aiq.runs.sweeps import Axis, Point, Sweep
 
 MOST_JOBS: Final = 1000
-_OF_A_RUN: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep", "telemetry")
+_RUN_SETTINGS: Final = ("name", "output_dir", "limit", "runner", "cassette", "sweep", "telemetry")
 """Settings of a sweep that are not part of what it found best."""
 
-_USERS: Final[Mapping[str, tuple[Strategy, ...]]] = {
+_STRATEGIES: Final[Mapping[str, tuple[Strategy, ...]]] = {
     "sweep.points": ("random", "optuna"),
     "sweep.rungs": ("halving",),
     "sweep.error": ("halving",),
@@ -51,20 +51,20 @@ def split(overrides: Sequence[str]) -> Grid:
     They are the whole grid, except for `ablation`, `random` and `optuna`. An axis of the config counts unless its
     setting is typed, even with one value. Raises ConfigError.
     """
-    typed = [override.get_key_element() for override in parse(overrides)]
+    typed_names = [override.get_key_element() for override in parse(overrides)]
     config = compose([choice[0] for choice in _choices(overrides)])
     settings = sweep_of(config)
-    own = {name: values for name, values in settings.axes.items() if values and name not in typed}
-    choices = _choices([*overrides, *(f"{name}={','.join(map(as_override, values))}" for name, values in own.items())])
+    base = {name: values for name, values in settings.axes.items() if values and name not in typed_names}
+    choices = _choices([*overrides, *(f"{name}={','.join(map(as_override, values))}" for name, values in base.items())])
     varying = [choice for choice in choices if len(choice) > 1]
     if not varying:
         raise ConfigError("-m is for sweeps, but no setting has several values; write e.g. seed=0,1,2 or drop -m")
-    if twice := next((text for choice in varying for text in choice if choice.count(text) > 1), None):
-        raise ConfigError(f"{twice} is given more than once; keep one")
+    if duplicate := next((text for choice in varying for text in choice if choice.count(text) > 1), None):
+        raise ConfigError(f"{duplicate} is given more than once; keep one")
     sizes = [len(choice) for choice in varying]
-    drawing = {"random": settings.points, "optuna": min(settings.points, 2 * len(sizes) + 1)}
-    drawing["ablation"] = 1 + sum(size - 1 for size in sizes)
-    n = drawing.get(settings.strategy, math.prod(sizes))
+    point_counts = {"random": settings.points, "optuna": min(settings.points, 2 * len(sizes) + 1)}
+    point_counts["ablation"] = 1 + sum(size - 1 for size in sizes)
+    n = point_counts.get(settings.strategy, math.prod(sizes))
     if n > MOST_JOBS:
         raise ConfigError(f"the sweep has {n} points, more than {MOST_JOBS} (sweep.strategy=random draws some of them)")
     places = ablation_points(sizes) if settings.strategy == "ablation" else random_points(sizes, n, config["seed"])
@@ -79,8 +79,8 @@ def split(overrides: Sequence[str]) -> Grid:
 def ablation_points(sizes: Sequence[int]) -> list[Places]:
     """The first value of every axis; then each other value of one axis, with the first values of the others."""
     base = (0,) * len(sizes)
-    changed = [(axis, value) for axis, size in enumerate(sizes) for value in range(1, size)]
-    return [base, *((*base[:axis], value, *base[axis + 1 :]) for axis, value in changed)]
+    changes = [(axis, value) for axis, size in enumerate(sizes) for value in range(1, size)]
+    return [base, *((*base[:axis], value, *base[axis + 1 :]) for axis, value in changes)]
 
 
 def refuse_sweep(overrides: Sequence[str]) -> None:
@@ -89,36 +89,36 @@ def refuse_sweep(overrides: Sequence[str]) -> None:
         if override.is_sweep_override():
             text = override.input_line or ""
             key, _, value = text.partition("=")
-            one = "" if key in groups() and key not in LISTS else f"; for a list write {key}=[{value}]"
-            raise ConfigError(f"{text}: several values make a sweep, which needs -m{one}")
+            remedy = "" if key in groups() and key not in LISTS else f"; for a list write {key}=[{value}]"
+            raise ConfigError(f"{text}: several values make a sweep, which needs -m{remedy}")
 
 
 def refuse_unused(grid: Grid, overrides: Sequence[str]) -> None:
     """Raises ConfigError for a typed setting that the sweep's strategy does not use, and for drawing every point."""
     strategy = grid.settings.strategy
     for override in parse(overrides):
-        users = _USERS.get(override.get_key_element())
-        if users is not None and strategy not in users:
+        strategies = _STRATEGIES.get(override.get_key_element())
+        if strategies is not None and strategy not in strategies:
             raise ConfigError(
-                f"{override.input_line}: only sweep.strategy={' or '.join(users)} uses it, and this is "
+                f"{override.input_line}: only sweep.strategy={' or '.join(strategies)} uses it, and this is "
                 f"sweep.strategy={strategy}; drop it"
             )
-    whole = math.prod(len(axis.values) for axis in grid.axes)
-    if strategy == "random" and grid.settings.points >= whole:
+    grid_size = math.prod(len(axis.values) for axis in grid.axes)
+    if strategy == "random" and grid.settings.points >= grid_size:
         raise ConfigError(
-            f"sweep.strategy=random: sweep.points={grid.settings.points}: the grid has only {whole}; "
+            f"sweep.strategy=random: sweep.points={grid.settings.points}: the grid has only {grid_size}; "
             "set fewer (sweep.points=N), or drop the strategy"
         )
 
 
 def refuse_axes(config: Mapping[str, Any], overrides: Sequence[str]) -> None:
     """Raises ConfigError if the config of a single run varies a setting for which no value is typed."""
-    typed = [override.get_key_element() for override in parse(overrides)]
+    typed_names = [override.get_key_element() for override in parse(overrides)]
     axes = sweep_of(config).axes.items()
-    if varied := [name for name, values in axes if values and len(values) > 1 and name not in typed]:
-        one = " ".join(f"{name}=VALUE" for name in varied)
-        over = " and ".join(varied)
-        raise ConfigError(f"{config['name']} is a sweep over {over}, which needs -m; for one run set {one}")
+    if names := [name for name, values in axes if values and len(values) > 1 and name not in typed_names]:
+        remedy = " ".join(f"{name}=VALUE" for name in names)
+        listing = " and ".join(names)
+        raise ConfigError(f"{config['name']} is a sweep over {listing}, which needs -m; for one run set {remedy}")
 
 
 def as_override(value: JsonValue) -> str:
@@ -138,23 +138,23 @@ def _choices(overrides: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """For each override, one override for each of its values. Raises ConfigError."""
     from hydra.errors import HydraException
 
-    found = []
+    choices = []
     for text, override in zip(overrides, parse(overrides), strict=True):
         try:
             values = override.sweep_string_iterator() if override.is_sweep_override() else None
-            one = (text,) if values is None else tuple(f"{override.get_key_element()}={value}" for value in values)
+            choice = (text,) if values is None else tuple(f"{override.get_key_element()}={value}" for value in values)
         except HydraException as error:
             raise ConfigError(f"{text}: {' '.join(str(error).split())}") from None
-        found.append(one)
-    return tuple(found)
+        choices.append(choice)
+    return tuple(choices)
 
 
 def _point(number: int, choices: Sequence[Sequence[str]], places: Places) -> Point:
-    left = iter(places)
-    job = [choice[next(left)] if len(choice) > 1 else choice[0] for choice in choices]
-    varying = [text for text, choice in zip(job, choices, strict=True) if len(choice) > 1]
+    indices = iter(places)
+    overrides = [choice[next(indices)] if len(choice) > 1 else choice[0] for choice in choices]
+    varying = [text for text, choice in zip(overrides, choices, strict=True) if len(choice) > 1]
     axes = {parse([text])[0].get_key_element().lstrip("+"): _value(text) for text in varying}
-    return Point(number=number, axes=axes, overrides=tuple(job))
+    return Point(number=number, axes=axes, overrides=tuple(overrides))
 
 
 def _value(override: str) -> str:
@@ -179,14 +179,14 @@ def as_experiment(sweep: Sweep, point: Point, name: str) -> str:
             raise ConfigError(f"{override.input_line}: a config file cannot delete a setting; write one by hand")
         if key == "experiment":
             defaults.insert(0, value)
-        elif key.partition(".")[0] in _OF_A_RUN:
+        elif key.partition(".")[0] in _RUN_SETTINGS:
             continue
         elif key in groups():
             defaults.append({f"override /{key}": value})
         else:
             OmegaConf.update(settings, key, value)
-    typed = {override.get_key_element().lstrip("+") for override in parse(sweep.overrides)}
-    if own := {axis.name: None for axis in sweep.axes if axis.name not in typed}:
-        settings["sweep"] = {"axes": own}
+    typed_names = {override.get_key_element().lstrip("+") for override in parse(sweep.overrides)}
+    if config_axes := {axis.name: None for axis in sweep.axes if axis.name not in typed_names}:
+        settings["sweep"] = {"axes": config_axes}
     config = OmegaConf.to_yaml(OmegaConf.merge({"defaults": [*defaults, "_self_"]}, settings))
     return f"# @package _global_\n# {sweep.label(point)}, as sweep {sweep.sweep_id} recommends\n{config}"

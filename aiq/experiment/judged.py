@@ -24,25 +24,25 @@ class EarlierScores:
         self._scores: dict[tuple[str, str], list[ScoreRow]] = {}
         if folder.sweep_path is None or plan.settings.cassette.mode != "off":
             return
-        for other in _finished(folder, plan.settings.seed):
+        for other in _finished_points(folder, plan.settings.seed):
             samples = read_samples(other)
             for key, scores in read_scores(other, samples).items():
                 for judge in plan.spec.judges:
-                    own = [score for score in scores if score.judge_hash == judge.hash]
-                    if samples[key].answered and _whole(judge, own):
-                        place = {SAME_REPORT: other.run_id}
-                        said = [one.model_copy(update={"usage": {}, "detail": {**place, **one.detail}}) for one in own]
-                        self._scores.setdefault((judge.name, _digest(samples[key])), said)
+                    rows = [score for score in scores if score.judge_hash == judge.hash]
+                    if samples[key].answered and _is_complete(judge, rows):
+                        origin = {SAME_REPORT: other.run_id}
+                        copies = [r.model_copy(update={"usage": {}, "detail": {**origin, **r.detail}}) for r in rows]
+                        self._scores.setdefault((judge.name, _report_digest(samples[key])), copies)
 
     def scores(self, judge: JudgeSpec, row: SampleRow) -> list[ScoreRow]:
         """The judge's rows for this attempt, at no cost; empty if it has not judged the same report."""
         if not self._scores:
             return []
-        found = self._scores.get((judge.name, _digest(row)), [])
-        return [score.model_copy(update={"attempt": row.attempt}) for score in found]
+        matches = self._scores.get((judge.name, _report_digest(row)), [])
+        return [score.model_copy(update={"attempt": row.attempt}) for score in matches]
 
 
-def _finished(folder: RunFolder, seed: int) -> Iterator[RunFolder]:
+def _finished_points(folder: RunFolder, seed: int) -> Iterator[RunFolder]:
     for path in sorted(folder.path.parent.glob("*/summary.json")):
         other = RunFolder(path.parent)
         manifest = other.read_manifest()
@@ -50,13 +50,13 @@ def _finished(folder: RunFolder, seed: int) -> Iterator[RunFolder]:
             yield other
 
 
-def _whole(judge: JudgeSpec, scores: Sequence[ScoreRow]) -> bool:
+def _is_complete(judge: JudgeSpec, scores: Sequence[ScoreRow]) -> bool:
     """Whether nothing failed that a retry could bring."""
     usable = all(score.status in ("scored", "not_applicable") and CAVEAT not in score.detail for score in scores)
     return usable and len(scores) == len(judge.metrics)
 
 
-def _digest(row: SampleRow) -> str:
+def _report_digest(row: SampleRow) -> str:
     """The digest of everything that judges see of an attempt."""
     sources = [source.model_dump(mode="json") for source in row.sources]
     return digest_of([row.sample_id, row.epoch, row.sample_hash, row.as_report().model_dump(mode="json"), sources])

@@ -19,12 +19,12 @@ def live_config(
     """
     names = {setting_of(text) for text in given}
     for name in sorted(names):
-        if why := idle.get(name) or idle.get(name.partition(".")[0]):
-            raise ConfigError(f"{name}: {why}; leave it out")
-    chosen = [text for text in defaults if not {"experiment", setting_of(text)} & names]
-    composed = [*chosen, *given, *own]
-    config = compose(composed)
-    if chosen and "clock" not in names and not needs_offline_stack(settings_from(config)):
-        composed.append("clock=now")
-        config = compose(composed)
-    return composed, config
+        if reason := idle.get(name) or idle.get(name.partition(".")[0]):
+            raise ConfigError(f"{name}: {reason}; leave it out")
+    applied_defaults = [text for text in defaults if not {"experiment", setting_of(text)} & names]
+    overrides = [*applied_defaults, *given, *own]
+    config = compose(overrides)
+    if applied_defaults and "clock" not in names and not needs_offline_stack(settings_from(config)):
+        overrides.append("clock=now")
+        config = compose(overrides)
+    return overrides, config

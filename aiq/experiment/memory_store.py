@@ -25,13 +25,13 @@ _log = logging.getLogger(__name__)
 @asynccontextmanager
 async def lazy_store(settings: CheckpointerSettings) -> AsyncIterator[Callable[[], Awaitable[Any]]]:
     """A function that opens the run's store, once: agents that remember nothing cost no import and no tables."""
-    async with AsyncExitStack() as opened:
+    async with AsyncExitStack() as stack:
         lock, stores = asyncio.Lock(), list[Any]()
 
         async def store() -> Any:
             async with lock:
                 if not stores:
-                    stores.append(await opened.enter_async_context(_open(settings)))
+                    stores.append(await stack.enter_async_context(_open(settings)))
                 return stores[0]
 
         yield store
@@ -44,7 +44,7 @@ async def _open(settings: CheckpointerSettings) -> AsyncIterator[Any]:
 
     if settings.kind == "postgres":  # its vectors need a server extension, and must all have one length
         _log.warning("checkpointer=postgres: what agents remember ends with the run; checkpointer=sqlite keeps it")
-    library = await asyncio.to_thread(importlib.import_module, "langgraph.store.sqlite.aio")
+    module = await asyncio.to_thread(importlib.import_module, "langgraph.store.sqlite.aio")
     # "": a database in memory, which SQLite moves to a temporary file if it grows, and deletes afterwards
     path = resolve(str(settings.path)) if settings.kind == "sqlite" else ""
 
@@ -52,12 +52,12 @@ async def _open(settings: CheckpointerSettings) -> AsyncIterator[Any]:
         return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
 
     async with _Connection(connect, iter_chunk_size=64) as connection:
-        store, end = library.AsyncSqliteStore(connection, index=INDEX), time.monotonic() + BUSY_SECONDS
+        store, deadline = module.AsyncSqliteStore(connection, index=INDEX), time.monotonic() + BUSY_SECONDS
         while not store.is_setup:
             try:
                 await store.setup()
             except (sqlite3.OperationalError, sqlite3.IntegrityError):  # another process is making the same tables
-                if time.monotonic() > end:
+                if time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(0.05)
         yield store

@@ -11,7 +11,7 @@ from aiq.experiment.compose import compose_with_options, settings_from
 from aiq.experiment.plan import RunPlan, make_plan
 from aiq.experiment.provenance import prompts_of
 
-_AGENTS: Final = ("agent", "user")  # their prompts are in the agent's cassettes; all other names are judges
+_AGENT_PROMPTS: Final = ("agent", "user")  # their prompts are in the agent's cassettes; all other names are judges
 
 
 def recorded_plans(recorded: Mapping[Account, Mapping[str, Any]]) -> dict[Account, RunPlan]:
@@ -20,27 +20,27 @@ def recorded_plans(recorded: Mapping[Account, Mapping[str, Any]]) -> dict[Accoun
     `recorded`: what each part of a recording says about itself; an imported one names no run, and gives no plan.
     Raises UserError if a run can no longer be composed.
     """
-    made = cache(_plan)  # agent and judges usually come from one run
-    return {account: made(tuple(about["overrides"])) for account, about in recorded.items() if about.get("overrides")}
+    cached = cache(_plan)  # agent and judges usually come from one run
+    return {account: cached(tuple(about["overrides"])) for account, about in recorded.items() if about.get("overrides")}
 
 
 def _plan(overrides: tuple[str, ...]) -> RunPlan:
-    replayed = (*overrides, "cassette=replay")  # a recording does not state `cassette` itself
-    config, options = compose_with_options(replayed)
-    return make_plan(settings_from(config), replayed, options=options)
+    replay_overrides = (*overrides, "cassette=replay")  # a recording does not state `cassette` itself
+    config, options = compose_with_options(replay_overrides)
+    return make_plan(settings_from(config), replay_overrides, options=options)
 
 
 def outdated(account: Account, store: Store, plan: RunPlan) -> Iterator[str]:
     """A line for each prompt that differs from the recorded one, and each cassette whose sample is gone."""
-    now = prompts_of(plan)
-    for name, then in sorted(store.about.get("prompts", {}).items()):
-        if (name in _AGENTS) == (account == "agent") and now.get(name) != then:
+    current = prompts_of(plan)
+    for name, recorded in sorted(store.about.get("prompts", {}).items()):
+        if (name in _AGENT_PROMPTS) == (account == "agent") and current.get(name) != recorded:
             yield (
                 f"{store.path}: the prompts of {name} have changed since; re-record what they affect: cassette=refresh"
             )
-    unfiltered = dict.fromkeys(("ids", "split", "language", "type", "sample"))
-    whole = plan.settings.dataset.model_copy(update=unfiltered)  # the last recording run may have used only a part
-    dataset = datasets.load(whole, seed=plan.settings.seed, limit=None)
+    no_filters = dict.fromkeys(("ids", "split", "language", "type", "sample"))
+    settings = plan.settings.dataset.model_copy(update=no_filters)  # the last recording run may have used only a part
+    dataset = datasets.load(settings, seed=plan.settings.seed, limit=None)
     for name in store.names():
         sample = name.rpartition("/")[0]
         if name != SHARED and sample not in dataset.samples.ids:

@@ -65,10 +65,10 @@ def make_plan(
 ) -> RunPlan:
     """Load and check the parts. Raises ConfigError or DatasetError, in one line."""
     with without_keys(settings):
-        return _made(settings, overrides, sweep, options)
+        return _make_plan(settings, overrides, sweep, options)
 
 
-def _made(
+def _make_plan(
     settings: RunSettings, overrides: Sequence[str], sweep: SweepPlace | None, options: Mapping[str, str] | None
 ) -> RunPlan:
     from aiq import datasets
@@ -79,14 +79,14 @@ def _made(
         raise ConfigError(f"agent.target: {settings.agent.target} has no `async def research(question, session)`")
     judges = tuple(_plan_judge(name, plugin, settings) for name, plugin in settings.judge.items())
     owners: dict[str, str] = {}
-    perturbed = settings.dataset.given.get("perturbations")
-    known = dict.fromkeys((*PERTURBATIONS, *perturbed) if perturbed else ())
+    perturbations = settings.dataset.given.get("perturbations")
+    known = dict.fromkeys((*PERTURBATIONS, *perturbations) if perturbations else ())
     for name, metric in [(planned.spec.name, metric) for planned in judges for metric in planned.spec.metrics]:
         if owners.setdefault(metric.name, name) != name:
             raise ConfigError(f"judge: {owners[metric.name]} and {name} both yield {metric.name}; keep one of them")
-        if known and (strange := {*(metric.notices or ())} - known.keys()):
+        if known and (unknown := {*(metric.notices or ())} - known.keys()):
             raise ConfigError(
-                f"judge.{name}: {metric.name} claims to notice {min(strange)}, which is not a perturbation; "
+                f"judge.{name}: {metric.name} claims to notice {min(unknown)}, which is not a perturbation; "
                 f"correct `notices` where the judge declares it (known: {', '.join(known)})"
             )
     dataset = datasets.load(settings.dataset, seed=settings.seed, limit=settings.limit)
@@ -99,23 +99,23 @@ def _made(
     return RunPlan(settings, tuple(overrides), agent, agent_settings, judges, dataset, sweep, options or {})
 
 
-def _plan_judge(name: str, plugin: Plugin, run: RunSettings) -> JudgePlan:
+def _plan_judge(name: str, plugin: Plugin, run_settings: RunSettings) -> JudgePlan:
     """The judge, with a hash of all that determines its scores except the reports."""
     judge, settings = make_judge(name, plugin)
-    llm = run.llm
-    decides: dict[str, Any] = {
+    llm = run_settings.llm
+    inputs: dict[str, Any] = {
         "target": plugin.target,
         "settings": settings.model_dump(mode="json"),
         "version": judge.version,
         "prompt": judge.prompt_hash,
         "models": {role: llm.setup(role) for role in judge.roles},
     }
-    decides |= {"endpoint": llm.endpoint} if judge.roles else {}
-    decides |= {"web": web_of(run)} if judge.reads_web else {}
+    inputs |= {"endpoint": llm.endpoint} if judge.roles else {}
+    inputs |= {"web": web_of(run_settings)} if judge.reads_web else {}
     for members in judge.panels.values():
         check_models(llm, f"judge.{name}.panel", members)
     models = {model for role in judge.roles for model in models_of_role(judge, llm, role)}
-    spec = JudgeSpec(name=name, version=judge.version, hash=digest_of(decides), metrics=judge.metrics)
+    spec = JudgeSpec(name=name, version=judge.version, hash=digest_of(inputs), metrics=judge.metrics)
     return JudgePlan(judge, spec, ", ".join(sorted(models)) or None)
 
 
@@ -139,16 +139,16 @@ def with_documents(samples: Iterable[Sample], settings: KnowledgeSettings) -> tu
     _add_documents(settings)
 
     @cache
-    def listed(collection: str) -> tuple[Document, ...]:
-        stored = Collections(settings.dir).existing(collection).documents
-        return tuple(Document(file_name=document.file_name, summary=document.summary) for document in stored)
+    def documents_in(collection: str) -> tuple[Document, ...]:
+        entries = Collections(settings.dir).existing(collection).documents
+        return tuple(Document(file_name=document.file_name, summary=document.summary) for document in entries)
 
     def with_list(sample: Sample) -> Sample:
         question = sample.question
         name = question.collection_name or settings.collection
-        documents = listed(name) if name is not None else ()
-        barred = question.data_sources is not None and DATA_SOURCE not in question.data_sources
-        if barred or question.documents or not documents:
+        documents = documents_in(name) if name is not None else ()
+        is_barred = question.data_sources is not None and DATA_SOURCE not in question.data_sources
+        if is_barred or question.documents or not documents:
             return sample
         return sample.model_copy(update={"question": question.model_copy(update={"documents": documents})})
 
@@ -177,8 +177,8 @@ def collections_of(samples: Sequence[Sample]) -> tuple[str, ...]:
 def check_data_sources(samples: Sequence[Sample], tools: Toolbox) -> None:
     """Raises ConfigError if a question names a data source that no tool of the run serves."""
     known = {tool.data_source for tool in tools.select(None) if tool.data_source}
-    asked = ((sample.id, name) for sample in samples for name in sample.question.data_sources or ())
-    for sample, name in asked:
+    requests = ((sample.id, name) for sample in samples for name in sample.question.data_sources or ())
+    for sample, name in requests:
         if name not in known:
             remedy = {"papers": "; set papers.provider", DATA_SOURCE: "; set knowledge.collection"}.get(name, "")
             raise ConfigError(

@@ -41,7 +41,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
     """A manifest with status `running`, the same for the whole run and for each of its shards."""
     settings, dataset = plan.settings.model_copy(update={"shard": None}), plan.dataset
     config = settings.model_dump(mode="json")
-    left_out = NOT_HASHED if settings.tools.mcp else (*NOT_HASHED, "tools")  # limits for servers that do not exist
+    excluded = NOT_HASHED if settings.tools.mcp else (*NOT_HASHED, "tools")  # limits for servers that do not exist
     manifest = Manifest(
         run_id=run_id,
         experiment=settings.name,
@@ -51,7 +51,7 @@ def new_manifest(plan: "RunPlan", run_id: str) -> Manifest:
         overrides=tuple(text for text in plan.overrides if not text.startswith("shard=")),
         options=plan.options,
         hashes=Hashes(
-            config=digest_of({key: value for key, value in config.items() if key not in left_out}),
+            config=digest_of({key: value for key, value in config.items() if key not in excluded}),
             agent=agent_digest(plan),
             judges={},
             prompts=prompts_of(plan),
@@ -124,11 +124,11 @@ def models_of_role(judge: Judge, llm: LlmSettings, role: str) -> tuple[str, ...]
 @functools.cache
 def _package_versions() -> dict[str, str]:
     """The versions of aiq and of the packages that affect requests and answers."""
-    found = {"aiq": __version__}
+    versions = {"aiq": __version__}
     for name in _PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
+            versions[name] = importlib.metadata.version(name)
+    return versions
 
 
 @functools.cache
@@ -139,16 +139,16 @@ def _git_revision() -> str | None:
     def git(*arguments: str) -> str | None:
         command: list[Any] = ["git", "-C", folder, *arguments]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+            result = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
         except (OSError, subprocess.TimeoutExpired):
             return None
-        return done.stdout.strip() if done.returncode == 0 else None
+        return result.stdout.strip() if result.returncode == 0 else None
 
     if git("ls-files", "--error-unmatch", "provenance.py") is None:
         return None  # an installed copy inside another repository
     revision = git("rev-parse", "HEAD")
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", str(folder.parent))
-    return f"{revision}+" if revision and changed else revision
+    changes = git("status", "--porcelain", "--untracked-files=no", "--", str(folder.parent))
+    return f"{revision}+" if revision and changes else revision
 
 
 def utc_now() -> str:

@@ -18,7 +18,7 @@ from aiq.runs.manifest import Manifest
 
 PLACEHOLDER_KEY = "key-of-nobody"
 """Replaces every key in a replay. It is redacted as the key was, unlike the key under which an answer is stored."""
-_OF_THIS_RUN = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides that do not affect what is recorded
+_RUN_OVERRIDES = ("cassette", "output_dir=", "runner.", "telemetry.")  # overrides that do not affect what is recorded
 
 
 @contextmanager
@@ -55,8 +55,8 @@ def as_recorded(settings: RunSettings, job: int | None = None) -> RunSettings:
     folder = _folder(settings) / ("" if job is None else str(job))
     cassette = settings.cassette.model_copy(update={"dir": str(folder)})
     clock = read_description(cassette.mode, folder).get("clock")
-    changed = {"cassette": cassette, **({"clock": datetime.fromisoformat(clock)} if clock else {})}
-    return settings.model_copy(update=changed)
+    update = {"cassette": cassette, **({"clock": datetime.fromisoformat(clock)} if clock else {})}
+    return settings.model_copy(update=update)
 
 
 def _folder(settings: RunSettings) -> Path:
@@ -68,17 +68,17 @@ def begin_recording(recorder: Recorder, manifest: Manifest) -> None:
 
     Changed prompts are described at the end, if no sample's cassette is left that was recorded with the earlier ones.
     """
-    now = manifest.hashes.prompts
-    then = {name: digest for name, digest in recorder.about.get("prompts", {}).items() if name in now}
-    for name in [name for name, digest in then.items() if now[name] != digest]:
+    current = manifest.hashes.prompts
+    recorded = {name: digest for name, digest in recorder.about.get("prompts", {}).items() if name in current}
+    for name in [name for name, digest in recorded.items() if current[name] != digest]:
         say(f"aiq: the prompts of {name} have changed since the recording was made")
     overrides = manifest.rescored.overrides if manifest.rescored else manifest.overrides
     recorder.describe(
         {
             "experiment": manifest.experiment,
-            "overrides": [text for text in overrides if not text.startswith(_OF_THIS_RUN)],
+            "overrides": [text for text in overrides if not text.startswith(_RUN_OVERRIDES)],
             "clock": manifest.clock,
-            "prompts": {**now, **then},
+            "prompts": {**current, **recorded},
             "versions": dict(manifest.versions),
         }
     )

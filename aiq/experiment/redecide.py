@@ -72,13 +72,13 @@ class RedecidedPoint:
 
     def __str__(self) -> str:
         """What its numbers lack; empty if nothing."""
-        lacks = [f"{n} attempts are left out: {reason}" for reason, n in self.left_out.items()]
+        notes = [f"{n} attempts are left out: {reason}" for reason, n in self.left_out.items()]
         if self.unrecorded:
-            lacks.append(
+            notes.append(
                 f"{self.unrecorded} attempts took a branch that no run has recorded: their reports are not known, and "
                 "they count as spending what others of their route do"
             )
-        return "; ".join(lacks)
+        return "; ".join(notes)
 
 
 class Redecision:
@@ -92,12 +92,12 @@ class Redecision:
         self._runs = [RecordedRun(folder) for folder in folders]
         self._first = first = self._runs[0]
         settings = settings_from(first.manifest.config)
-        free = {
+        route_judges = {
             name: judge
             for name, judge in sweep.judge.items()
             if name not in settings.judge and issubclass(load(judge.target, f"judge.{name}"), RouteJudge)
         }
-        self._settings = settings.model_copy(update={"name": sweep.name, "judge": {**settings.judge, **free}})
+        self._settings = settings.model_copy(update={"name": sweep.name, "judge": {**settings.judge, **route_judges}})
         plan = make_plan(self._settings)
         check_dataset(plan.dataset, first.manifest, first.folder)
         if not isinstance(plan.agent, Redecides):
@@ -122,8 +122,8 @@ class Redecision:
         for override in parse(overrides):
             if self._decides(name := override.get_key_element().lstrip("+")):
                 OmegaConf.update(config, name, override.value(), force_add=True)
-        changed: Any = OmegaConf.to_container(config)
-        return make_plan(settings_from(changed), overrides, place, self._first.manifest.options)
+        raw_config: Any = OmegaConf.to_container(config)
+        return make_plan(settings_from(raw_config), overrides, place, self._first.manifest.options)
 
     def check(self, overrides: Sequence[str]) -> None:
         """Raises UserError for settings that cannot be changed for recorded runs."""
@@ -132,25 +132,25 @@ class Redecision:
 
     def check_points(self, points: Sequence[Point], place: Callable[[Point], SweepPlace]) -> None:
         """Raises UserError, for all points at once, if the runs lack what a point decides on or its branches."""
-        lacks = {point.number: self._lack(self.plan(point.overrides, place(point))) for point in points}
-        if numbers := [number for number, why in lacks.items() if why is not None]:
+        reasons = {point.number: self._missing_reason(self.plan(point.overrides, place(point))) for point in points}
+        if numbers := [number for number, reason in reasons.items() if reason is not None]:
             raise UserError(
                 f"{len(numbers)} of {plural(len(points), 'point')} cannot be decided on these runs: "
-                f"{'; '.join(dict.fromkeys(why for why in lacks.values() if why is not None))}; "
+                f"{'; '.join(dict.fromkeys(reason for reason in reasons.values() if reason is not None))}; "
                 f"or give an axis fewer values (the first of these is point {numbers[0]})"
             )
 
-    def _lack(self, plan: RunPlan) -> str | None:
+    def _missing_reason(self, plan: RunPlan) -> str | None:
         """Why no attempt at all can be decided; None if one can."""
-        why = "the runs have no attempt"
+        reason = "the runs have no attempt"
         try:
-            for made in self._rows(plan):
-                if not isinstance(made, str):
+            for result in self._rows(plan):
+                if not isinstance(result, str):
                     return None
-                why = made
+                reason = result
         except UserError as error:
             return str(error)
-        return why
+        return reason
 
     def _decides(self, setting: str) -> bool:
         return any(fnmatchcase(setting, pattern) for pattern in self._deciding)
@@ -164,16 +164,16 @@ class Redecision:
         samples: Journal[SampleRow] = Journal(folder.samples_path)
         scores: Journal[ScoreRow] = Journal(folder.scores_path)
         with closing(samples), closing(scores):
-            for made in self._rows(plan):
-                if isinstance(made, str):
-                    left_out[made] += 1
+            for result in self._rows(plan):
+                if isinstance(result, str):
+                    left_out[result] += 1
                     continue
-                row, found, whole = made
-                unrecorded += not whole
+                row, score_rows, is_recorded = result
+                unrecorded += not is_recorded
                 samples.append(row)
-                scores.append(*found)
+                scores.append(*score_rows)
                 state.add_attempt(row)
-                state.add_scores(found)
+                state.add_scores(score_rows)
         if not state.attempts:
             raise UserError(f"nothing can be decided again: {next(iter(left_out), 'the run has no attempt')}")
         manifest = self._manifest(plan, folder.path.name)
@@ -187,9 +187,9 @@ class Redecision:
         """The manifest of a finished point; its models are those of the first run."""
         first = self._first.manifest
         rescored = Rescored(run=str(self._first.folder.path), models=first.agent_models, overrides=plan.overrides)
-        about = {"offline": first.offline, "elsewhere": first.elsewhere, "rescored": rescored, "models": first.models}
-        ended = {**about, "status": "finished", "finished": utc_now()}
-        return new_manifest(plan, name).model_copy(update=ended)
+        origin = {"offline": first.offline, "elsewhere": first.elsewhere, "rescored": rescored, "models": first.models}
+        update = {**origin, "status": "finished", "finished": utc_now()}
+        return new_manifest(plan, name).model_copy(update=update)
 
     def _rows(self, plan: RunPlan) -> Iterator[tuple[SampleRow, list[ScoreRow], bool] | str]:
         """For each attempt of the first run: its row, its scores and whether its branch is recorded; or a reason."""
@@ -197,36 +197,36 @@ class Redecision:
         for key, row in ((key, self._first.rows[key]) for key in plan.spec.keys if key in self._first.rows):
             sample = plan.dataset.samples.named(key.sample_id)
             if not row.answered:
-                yield row, [one for judge in plan.judges for one in score_failure(judge, sample, row)], True
+                yield row, [score for judge in plan.judges for score in score_failure(judge, sample, row)], True
                 continue
             if row.turns:
                 yield "an attempt with several turns has decided more than once"
                 continue
-            others = [(run, run.rows.get(key)) for run in self._runs]
-            runs = [run for run, one in others if one and one.answered and one.sample_hash == row.sample_hash]
-            found = agent.redecide([run.attempt(run.rows[key]) for run in runs])
-            if isinstance(found, str):
-                yield found
+            candidates = [(run, run.rows.get(key)) for run in self._runs]
+            runs = [run for run, r in candidates if r and r.answered and r.sample_hash == row.sample_hash]
+            decision = agent.redecide([run.attempt(run.rows[key]) for run in runs])
+            if isinstance(decision, str):
+                yield decision
                 continue
-            said: dict[str, Any] = {"route": found.report.route, "extras": found.report.extras}
-            if found.branch is None:
-                made = self._unrecorded(row, found.report.route).model_copy(update=said)
+            update: dict[str, Any] = {"route": decision.report.route, "extras": decision.report.extras}
+            if decision.branch is None:
+                new_row = self._unrecorded_row(row, decision.report.route).model_copy(update=update)
             else:
-                said |= {"attempt": row.attempt, "usage": found.usage, "tags": row.tags}
-                made = runs[found.branch].rows[key].model_copy(update=said)
+                update |= {"attempt": row.attempt, "usage": decision.usage, "tags": row.tags}
+                new_row = runs[decision.branch].rows[key].model_copy(update=update)
             scores: list[ScoreRow] = []
             for judge in plan.judges:
                 if isinstance(judge.judge, RouteJudge):
-                    scores += score_route(judge, judge.judge, sample, made)
-                elif found.branch is None:
-                    scores += score_nothing(judge, made, f"no run has recorded its branch: {made.route}")
+                    scores += score_route(judge, judge.judge, sample, new_row)
+                elif decision.branch is None:
+                    scores += score_nothing(judge, new_row, f"no run has recorded its branch: {new_row.route}")
                 else:
-                    scores += _copied(judge, made, runs[found.branch])
-            yield made, scores, found.branch is not None
+                    scores += _copy_scores(judge, new_row, runs[decision.branch])
+            yield new_row, scores, decision.branch is not None
 
-    def _unrecorded(self, row: SampleRow, route: str) -> SampleRow:
+    def _unrecorded_row(self, row: SampleRow, route: str) -> SampleRow:
         """An attempt without a report, whose spend is the average of recorded attempts with its route."""
-        usage, seconds = self._typical(route)
+        usage, seconds = self._mean_spend(route)
         return SampleRow(
             **row.model_dump(include={"sample_id", "epoch", "attempt", "sample_hash", "question", "tags"}),
             status="completed",
@@ -236,7 +236,7 @@ class Redecision:
             timing=Timing(started=row.timing.started, seconds=seconds),
         )
 
-    def _typical(self, route: str) -> tuple[dict[str, Usage], float]:
+    def _mean_spend(self, route: str) -> tuple[dict[str, Usage], float]:
         """Mean usage by role and seconds of the recorded attempts with a route. Raises UserError if there are none."""
         if route not in self._means:
             rows = [row for run in self._runs for row in run.rows.values() if row.answered and row.route == route]
@@ -247,7 +247,7 @@ class Redecision:
                 )
             roles = sorted({role for row in rows for role in row.usage})
             total = {role: sum((row.usage.get(role, Usage()) for row in rows), Usage()) for role in roles}
-            usage = {role: _divided(used, len(rows)) for role, used in total.items()}
+            usage = {role: _divide(role_usage, len(rows)) for role, role_usage in total.items()}
             self._means[route] = usage, fmean(row.timing.seconds for row in rows)
         return self._means[route]
 
@@ -269,7 +269,7 @@ class Redecision:
                 )
 
 
-def _divided(usage: Usage, n: int) -> Usage:
+def _divide(usage: Usage, n: int) -> Usage:
     """The usage divided by n; integers are rounded."""
     means = {
         name: value if value is None else type(value)(value / n + (isinstance(value, int) and 0.5))
@@ -278,8 +278,8 @@ def _divided(usage: Usage, n: int) -> Usage:
     return USAGE.validate_python(means)
 
 
-def _copied(planned: JudgePlan, row: SampleRow, run: RecordedRun) -> list[ScoreRow]:
+def _copy_scores(planned: JudgePlan, row: SampleRow, run: RecordedRun) -> list[ScoreRow]:
     """The judge's scores in the run that the row is from, which cost nothing again."""
-    scores = [one for one in run.scores[row.key] if one.judge_hash == planned.spec.hash]
-    found = [one.model_copy(update={"attempt": row.attempt, "usage": None}) for one in scores]
-    return found or score_nothing(planned, row, f"{run.folder.path} has no score of it by this judge")
+    scores = [score for score in run.scores[row.key] if score.judge_hash == planned.spec.hash]
+    copies = [score.model_copy(update={"attempt": row.attempt, "usage": None}) for score in scores]
+    return copies or score_nothing(planned, row, f"{run.folder.path} has no score of it by this judge")

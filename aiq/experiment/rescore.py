@@ -33,22 +33,22 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
     Raises UserError for an override that affects more than judging, an unfinished run, and if nothing is left to score.
     """
     earlier, notes = migrate(old.read_manifest())
-    config, options = _changed(earlier, overrides)
+    config, options = _change_config(earlier, overrides)
     plan = make_plan(settings_from(config), overrides, options=options)
     if not plan.judges:
         raise UserError("judge=[] names no judge, so there is nothing to score; name some, e.g. judge=[race]")
     check_dataset(plan.dataset, earlier, old)
     state, *_ = load_state(old, plan)
     if earlier.status == "finished":
-        plan, over = _without_cancelled(plan, state)
-        notes += [f"{over} of {len(state.spec.keys)} attempts were cancelled and are left out"] if over else []
+        plan, n = _without_cancelled(plan, state)
+        notes += [f"{n} of {len(state.spec.keys)} attempts were cancelled and are left out"] if n else []
         state.spec = plan.spec
     with old.lock():  # a run that is still running cannot be resumed, as the error would advise
         check_finished(state, str(old.path))
     if not state.remaining():
         raise UserError(f"every judge has scored all reports of {old.path}; change one, e.g. judge.race.votes=3")
     fresh = new_manifest(plan, new_run_id())
-    origin = {
+    update = {
         "hashes": fresh.hashes.model_copy(update={"agent": earlier.hashes.agent}),
         "offline": fresh.offline or earlier.offline,
         "elsewhere": (
@@ -58,27 +58,27 @@ def plan_rescore(old: RunFolder, overrides: Sequence[str]) -> tuple[RunPlan, Man
         "rescored": Rescored(
             run=str(old.path),
             models=earlier.agent_models,
-            overrides=_joined(earlier.rescored.overrides if earlier.rescored else earlier.overrides, overrides),
+            overrides=_join_overrides(earlier.rescored.overrides if earlier.rescored else earlier.overrides, overrides),
         ),
     }
-    return plan, fresh.model_copy(update=origin), notes
+    return plan, fresh.model_copy(update=update), notes
 
 
 def _without_cancelled(plan: RunPlan, state: RunState) -> tuple[RunPlan, int]:
     """The plan without a server's tasks that their clients cancelled, and the number of those."""
-    over = {key.sample_id for key, row in state.attempts.items() if row.status == "cancelled"}
-    samples = plan.dataset.samples.where(lambda key: key not in over)
-    if not (over and samples):
+    cancelled = {key.sample_id for key, row in state.attempts.items() if row.status == "cancelled"}
+    samples = plan.dataset.samples.where(lambda key: key not in cancelled)
+    if not (cancelled and samples):
         return plan, 0
     settings = plan.settings.changed("dataset", ids=tuple(samples.ids))
-    return replace(plan, settings=settings, dataset=replace(plan.dataset, samples=samples)), len(over)
+    return replace(plan, settings=settings, dataset=replace(plan.dataset, samples=samples)), len(cancelled)
 
 
-def _joined(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
+def _join_overrides(earlier: Sequence[str], later: Sequence[str]) -> tuple[str, ...]:
     """Earlier overrides with later ones: a group whose option is chosen again loses its earlier settings."""
     names = list(map(setting_of, later))
-    anew = {name for name in names if name in groups()}
-    kept = [text for text in earlier if (name := setting_of(text)) not in names and name.partition(".")[0] not in anew]
+    reset = {name for name in names if name in groups()}
+    kept = [text for text in earlier if (name := setting_of(text)) not in names and name.partition(".")[0] not in reset]
     return (*kept, *later)
 
 
@@ -90,10 +90,10 @@ def copy_valid(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
         with new.samples_path.open("wb") as file:
             lines = chain.from_iterable(map(whole_lines, old.journals("samples")))
             file.writelines(line for line in lines if json.loads(line)["sample_id"] in samples)
-        kept = ["answers"]
+        names = ["answers"]
         if web_of(settings_from(migrate(old.read_manifest())[0].config)) == web_of(plan.settings):
-            kept.append("pages")
-        for name in kept:
+            names.append("pages")
+        for name in names:
             if files := old.journals(name):
                 with new.journal(name).open("wb") as file:
                     file.writelines(chain.from_iterable(map(whole_lines, files)))
@@ -103,24 +103,24 @@ def copy_valid(old: RunFolder, new: RunFolder, plan: RunPlan) -> None:
             scores.writelines(json_line(row) for row in every_score(old) if row.judge_hash in unchanged)
 
 
-def _changed(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+def _change_config(old: Manifest, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """The old run's config and options with the overrides; a group whose option is chosen is composed from `conf/`."""
     from omegaconf import OmegaConf
 
-    named = allowed_overrides(overrides, _ALLOWED, "rescore keeps the reports of the run")
-    chosen = [name for name, _ in named if name in GROUPS]
-    own = [text for text, (name, _) in zip(overrides, named, strict=True) if name.split(".")[0] in chosen]
-    composed, anew = compose_with_options(["name=rescore", *own]) if chosen else ({}, {})
-    merged = OmegaConf.create({**old.config, **{group: composed.get(group, {}) for group in chosen}})
-    if any(name == "llm.base_url" for name, _ in named) and "://" in (OmegaConf.select(merged, "llm.known_as") or ""):
+    pairs = allowed_overrides(overrides, _ALLOWED, "rescore keeps the reports of the run")
+    chosen = [name for name, _ in pairs if name in GROUPS]
+    group_overrides = [text for text, (name, _) in zip(overrides, pairs, strict=True) if name.split(".")[0] in chosen]
+    new_config, new_options = compose_with_options(["name=rescore", *group_overrides]) if chosen else ({}, {})
+    merged = OmegaConf.create({**old.config, **{group: new_config.get(group, {}) for group in chosen}})
+    if any(name == "llm.base_url" for name, _ in pairs) and "://" in (OmegaConf.select(merged, "llm.known_as") or ""):
         OmegaConf.update(merged, "llm.known_as", None)  # noted by a resume for a moved endpoint; this is another one
-    for name, override in named:
+    for name, override in pairs:
         if name.split(".")[0] not in chosen:
             OmegaConf.update(merged, name, override.value(), force_add=True)
     config: Any = OmegaConf.to_container(merged)
     if config["cassette"]["mode"] in ("record", "refresh") and not any(
-        name.split(".")[0] == "cassette" for name, _ in named
+        name.split(".")[0] == "cassette" for name, _ in pairs
     ):  # neither asks unchanged judges again, nor forgets what others asked
         config["cassette"]["mode"] = "auto"
     options = {place: option for place, option in old.options.items() if place.split(".")[0] not in chosen}
-    return config, options | {place: option for place, option in anew.items() if place.split(".")[0] in chosen}
+    return config, options | {place: option for place, option in new_options.items() if place.split(".")[0] in chosen}

@@ -47,19 +47,19 @@ async def open_checkpointer(settings: CheckpointerSettings) -> AsyncIterator[Any
     from langgraph.checkpoint.memory import InMemorySaver
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-    strict = JsonPlusSerializer(allowed_msgpack_modules=None)
+    serializer = JsonPlusSerializer(allowed_msgpack_modules=None)
     if settings.kind == "sqlite":
-        async with _sqlite(str(settings.path), strict) as saver:
+        async with _sqlite(str(settings.path), serializer) as saver:
             yield saver
     elif settings.kind == "postgres":
-        async with _postgres(str(settings.dsn_env), strict) as saver:
+        async with _postgres(str(settings.dsn_env), serializer) as saver:
             yield saver
     else:
-        yield InMemorySaver(serde=strict)
+        yield InMemorySaver(serde=serializer)
 
 
 @asynccontextmanager
-async def _sqlite(path: str, strict: Any) -> AsyncIterator[Any]:
+async def _sqlite(path: str, serializer: Any) -> AsyncIterator[Any]:
     """Raises ConfigError if the file cannot be a database; aiosqlite would report that at length from a thread."""
     import sqlite3
 
@@ -67,19 +67,19 @@ async def _sqlite(path: str, strict: Any) -> AsyncIterator[Any]:
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
     try:
-        with closing(sqlite3.connect(resolve(path), timeout=BUSY_SECONDS)) as checked:
-            checked.execute("PRAGMA schema_version")
+        with closing(sqlite3.connect(resolve(path), timeout=BUSY_SECONDS)) as probe:
+            probe.execute("PRAGMA schema_version")
     except sqlite3.OperationalError as error:
         raise ConfigError(f"checkpointer.path={path}: cannot be opened ({error}); its folder must exist") from None
     except sqlite3.DatabaseError as error:
         raise ConfigError(f"checkpointer.path={path}: not a SQLite file ({error}); name another") from None
     async with aiosqlite.connect(resolve(path), timeout=BUSY_SECONDS) as connection:
-        saver, end = AsyncSqliteSaver(connection, serde=strict), time.monotonic() + BUSY_SECONDS
+        saver, deadline = AsyncSqliteSaver(connection, serde=serializer), time.monotonic() + BUSY_SECONDS
         while not saver.is_setup:
             try:
                 await saver.setup()  # its switch to the write-ahead log does not wait for other processes by itself
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > end:
+                if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(0.05)
         await connection.execute("PRAGMA synchronous=NORMAL")  # safe with the write-ahead log, without a wait per step
@@ -87,7 +87,7 @@ async def _sqlite(path: str, strict: Any) -> AsyncIterator[Any]:
 
 
 @asynccontextmanager
-async def _postgres(variable: str, strict: Any) -> AsyncIterator[Any]:
+async def _postgres(variable: str, serializer: Any) -> AsyncIterator[Any]:
     try:
         import psycopg
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -104,8 +104,8 @@ async def _postgres(variable: str, strict: Any) -> AsyncIterator[Any]:
     except psycopg.ProgrammingError:  # its message repeats the string
         raise ConfigError(f"${variable} is not a connection string such as postgresql://USER@HOST/DATABASE") from None
     except psycopg.Error as error:
-        why = " ".join(str(error).split())
-        raise RunAborted(f"checkpointer=postgres: cannot connect to the database in ${variable}: {why}") from None
+        reason = " ".join(str(error).split())
+        raise RunAborted(f"checkpointer=postgres: cannot connect to the database in ${variable}: {reason}") from None
     async with connection:  # closing it frees the lock
         await _take_setup_lock(connection)
         await AsyncPostgresSaver(connection).setup()
@@ -113,7 +113,7 @@ async def _postgres(variable: str, strict: Any) -> AsyncIterator[Any]:
         dsn, min_size=1, max_size=MOST_CONNECTIONS, open=False, kwargs=options
     )
     async with pool:
-        yield AsyncPostgresSaver(pool, serde=strict)
+        yield AsyncPostgresSaver(pool, serde=serializer)
 
 
 async def _take_setup_lock(connection: Any) -> None:
@@ -182,18 +182,18 @@ async def open_resources(
     from aiq.llm.transport import open_client
     from aiq.tools.toolbox import build_web, open_toolbox
 
-    async with AsyncExitStack() as opened:
+    async with AsyncExitStack() as exit_stack:
         if recorder is None:
-            recorder = opened.enter_context(open_recorder(settings))
-        telemetry = await opened.enter_async_context(_open_telemetry(settings.telemetry, recorder))
+            recorder = exit_stack.enter_context(open_recorder(settings))
+        telemetry = await exit_stack.enter_async_context(_open_telemetry(settings.telemetry, recorder))
         libraries = asyncio.get_running_loop().run_in_executor(None, _load_libraries)
         port = None
         if needs_offline_stack(settings) and not recorder.replays:
             stack = plugins.load(settings.offline.target, "offline.target")(settings.offline, settings.seed)
-            opened.push_async_callback(stack.stop)
+            exit_stack.push_async_callback(stack.stop)
             port = await stack.start()
         forms = Forms(recorder.about.get("structured"))
-        client = await opened.enter_async_context(
+        client = await exit_stack.enter_async_context(
             open_client(
                 settings.llm,
                 offline_port=port,
@@ -211,9 +211,9 @@ async def open_resources(
         open_web = settings.changed("web", deny=())
         judges_web = build_web(open_web, client, recorder.transport) if settings.web.deny else web
         await libraries
-        tools = await opened.enter_async_context(open_toolbox(settings, web, client, recorder, collections))
-        saver = await opened.enter_async_context(open_checkpointer(settings.checkpointer))
-        store = await opened.enter_async_context(lazy_store(settings.checkpointer))
+        tools = await exit_stack.enter_async_context(open_toolbox(settings, web, client, recorder, collections))
+        saver = await exit_stack.enter_async_context(open_checkpointer(settings.checkpointer))
+        store = await exit_stack.enter_async_context(lazy_store(settings.checkpointer))
         yield Resources(models, tools, web, judges_web, saver, store, forms, recorder, telemetry, port)
 
 
@@ -227,8 +227,8 @@ async def _open_telemetry(settings: TelemetrySettings, recorder: Recorder) -> As
     try:
         yield telemetry
     finally:
-        if lost := await asyncio.to_thread(telemetry.close):
-            say(f"aiq: {lost}")
+        if losses := await asyncio.to_thread(telemetry.close):
+            say(f"aiq: {losses}")
 
 
 def needs_offline_stack(settings: RunSettings) -> bool:
@@ -253,10 +253,10 @@ def check_models(llm: LlmSettings, setting: str, models: Iterable[str]) -> None:
         return
     for model in models:
         if not model.startswith("offline"):
-            common = model if setting == "llm.model" else "MODEL"
+            name = model if setting == "llm.model" else "MODEL"
             raise ConfigError(
                 f"{setting}: '{model}' would be the offline model under another name, because llm=offline; add "
-                f"llm=openai llm.model={common}, and llm.base_url=ADDRESS if it is not OpenAI's"
+                f"llm=openai llm.model={name}, and llm.base_url=ADDRESS if it is not OpenAI's"
             )
 
 

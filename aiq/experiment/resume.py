@@ -59,8 +59,8 @@ def reopened(manifest: Manifest, overrides: Sequence[str]) -> Manifest:
         if name == "llm.base_url" and OmegaConf.select(config, "llm.known_as") is None:
             OmegaConf.update(config, "llm.known_as", config.llm.base_url.rstrip("/"))  # moved; answers are still valid
         OmegaConf.update(config, name, override.value())
-    resumed = (*manifest.resumed, Resumption(time=utc_now(), overrides=tuple(overrides)))
-    return manifest.model_copy(update={"config": OmegaConf.to_container(config), "resumed": resumed})
+    resumptions = (*manifest.resumed, Resumption(time=utc_now(), overrides=tuple(overrides)))
+    return manifest.model_copy(update={"config": OmegaConf.to_container(config), "resumed": resumptions})
 
 
 def check_same(plan: RunPlan, manifest: Manifest, folder: RunFolder) -> list[str]:
@@ -75,10 +75,10 @@ def check_same(plan: RunPlan, manifest: Manifest, folder: RunFolder) -> list[str
 
 def check_dataset(dataset: "Dataset", manifest: Manifest, folder: RunFolder) -> None:
     """Raises DatasetError if the dataset has changed, since old and new rows would not belong together."""
-    then = manifest.dataset
-    if dataset.fingerprint != then.fingerprint or len(dataset.samples) != then.samples:
+    recorded = manifest.dataset
+    if dataset.fingerprint != recorded.fingerprint or len(dataset.samples) != recorded.samples:
         raise DatasetError(
-            f"dataset {dataset.name} has changed since {folder.path} was started (fingerprint {then.fingerprint}, "
+            f"dataset {dataset.name} has changed since {folder.path} was started (fingerprint {recorded.fingerprint}, "
             f"now {dataset.fingerprint}); restore the old files, or start a new run"
         )
 
@@ -86,12 +86,12 @@ def check_dataset(dataset: "Dataset", manifest: Manifest, folder: RunFolder) -> 
 def check_finished(state: RunState, run: str) -> None:
     """Raises UserError if reports that are only to be scored again are missing and would need the agent."""
     keys = state.spec.keys
-    left = [key for key in keys if not state.attempted(key)]
-    if left:
-        what = "are not done or are to be retried" if state.spec.failures.retry_failed else "are not done"
+    missing = [key for key in keys if not state.attempted(key)]
+    if missing:
+        problem = "are not done or are to be retried" if state.spec.failures.retry_failed else "are not done"
         raise UserError(
-            f"rescoring does not run the agent, but {len(left)} of {len(keys)} attempts of {run} {what} "
-            f"(the first: {left[0].sample_id}, epoch {left[0].epoch}); resume that run: aiq run resume={run}"
+            f"rescoring does not run the agent, but {len(missing)} of {len(keys)} attempts of {run} {problem} "
+            f"(the first: {missing[0].sample_id}, epoch {missing[0].epoch}); resume that run: aiq run resume={run}"
         )
 
 
@@ -105,11 +105,11 @@ def load_state(
     """
     keys = shard.part(plan.spec.keys) if shard else plan.spec.keys
     writer = folder.writer
-    whose = (lambda other: other == writer or other.turn < writer.turn) if shard else everyone
+    is_included = (lambda other: other == writer or other.turn < writer.turn) if shard else everyone
     state = RunState(replace(plan.spec, keys=keys))
-    state.add_scores(every_score(folder, whose))
+    state.add_scores(every_score(folder, is_included))
     samples = plan.dataset.samples
-    for row in every_sample(folder, whose):
+    for row in every_sample(folder, is_included):
         sample = samples.get(row.sample_id)
         if sample is None or sample.hash != row.sample_hash:
             raise DatasetError(
@@ -118,21 +118,21 @@ def load_state(
                 "restore the old dataset, or start a new run"
             )
         state.add_attempt(row)
-    left = state.remaining()
-    unscored = {*filter(state.attempted, left)}
-    rows = located(folder, "samples", SampleRow, whose) if unscored else ()
-    return state, left, {row.key: (path, start) for row, path, start in rows if row.key in unscored}
+    remaining = state.remaining()
+    unscored = {*filter(state.attempted, remaining)}
+    rows = located(folder, "samples", SampleRow, is_included) if unscored else ()
+    return state, remaining, {row.key: (path, start) for row, path, start in rows if row.key in unscored}
 
 
 def seconds_worked(manifest: Manifest, state: RunState) -> float:
     """The wall time of a run's earlier starts, each up to the end of its last attempt: all that is known if killed."""
     times = (manifest.started, *(start.time for start in manifest.resumed))
     starts = [datetime.fromisoformat(time).timestamp() for time in times]
-    lasted = [0.0] * len(starts)
+    durations = [0.0] * len(starts)
     for attempt in filter(None, map(state.attempts.at, range(len(state.spec.keys)))):
         start = max(bisect_right(starts, attempt.started) - 1, 0)
-        lasted[start] = max(lasted[start], attempt.started - starts[start] + attempt.seconds)
-    return sum(lasted)
+        durations[start] = max(durations[start], attempt.started - starts[start] + attempt.seconds)
+    return sum(durations)
 
 
 def migrate(manifest: Manifest) -> tuple[Manifest, list[str]]:
@@ -140,36 +140,36 @@ def migrate(manifest: Manifest) -> tuple[Manifest, list[str]]:
     config: dict[str, Any] = copy.deepcopy(dict(manifest.config))
     plugins = {place: config.get(place) for place in ("agent", "dataset")}
     plugins |= {f"judge.{name}": plugin for name, plugin in (config.get("judge") or {}).items()}
-    notes, composed = [], cache(partial(config_of_options, ()))
+    notes, compose_root = [], cache(partial(config_of_options, ()))
     for place, plugin in plugins.items():
         if isinstance(plugin, dict):
-            notes += _mend_plugin(plugin, place, manifest.options.get(place), composed)
-    for path in _lacking(RunSettings, config):
+            notes += _mend_plugin(plugin, place, manifest.options.get(place), compose_root)
+    for path in _missing_settings(RunSettings, config):
         group = str(path[0])
-        notes += _fill(config, path, _configs(group, manifest.options.get(group), composed), "")
+        notes += _fill(config, path, _configs(group, manifest.options.get(group), compose_root), "")
     return (manifest.model_copy(update={"config": config}) if notes else manifest), notes
 
 
-def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None, composed: Composed) -> list[str]:
+def _mend_plugin(plugin: dict[str, Any], place: str, option: str | None, compose_root: Composed) -> list[str]:
     """Give a plugin the class that its option names now, and the settings that its class did not have then."""
-    group, notes, then = place.partition(".")[0], [], plugin["target"]
+    group, notes, old_target = place.partition(".")[0], [], plugin["target"]
     try:
-        kind = load(then, place)
+        plugin_class = load(old_target, place)
     except ConfigError:
         if option not in options(group):
             return []  # make_plan reports the error
-        now = _at(next(_configs(group, option, composed)), (*place.split("."), "target"))
-        if not isinstance(now, str):
+        new_target = _value_at(next(_configs(group, option, compose_root)), (*place.split("."), "target"))
+        if not isinstance(new_target, str):
             return []
-        plugin["target"], kind = now, load(now, place)
-        notes.append(f"{place}.target: {then} is now {now}, as in {group}={option}")
-    known = {name: value for name, value in plugin.items() if name in kind.Settings.model_fields}
-    for path in _lacking(kind.Settings, known):
-        notes += _fill(plugin, path, _plugins(place, plugin["target"], option, path[0], composed), f"{place}.")
+        plugin["target"], plugin_class = new_target, load(new_target, place)
+        notes.append(f"{place}.target: {old_target} is now {new_target}, as in {group}={option}")
+    known = {name: value for name, value in plugin.items() if name in plugin_class.Settings.model_fields}
+    for path in _missing_settings(plugin_class.Settings, known):
+        notes += _fill(plugin, path, _sections(place, plugin["target"], option, path[0], compose_root), f"{place}.")
     return notes
 
 
-def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[int | str, ...]]:
+def _missing_settings(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[int | str, ...]]:
     """The places of required settings that are missing."""
     try:
         model.model_validate(values)
@@ -178,7 +178,7 @@ def _lacking(model: type[BaseModel], values: Mapping[str, Any]) -> list[tuple[in
     return []
 
 
-def _configs(group: str, option: str | None, composed: Composed) -> Iterator[dict[str, Any]]:
+def _configs(group: str, option: str | None, compose_root: Composed) -> Iterator[dict[str, Any]]:
     """Configs to take a setting from: those of the recorded option, the group's base and each option; the default."""
     names = filter(None, dict.fromkeys([option, "_base", *options(group)])) if group in groups() else ()
     roots = [*(f"{group}/{name}" for name in names), "config"]
@@ -186,19 +186,19 @@ def _configs(group: str, option: str | None, composed: Composed) -> Iterator[dic
         roots.insert(0, "config")
     for root in roots:
         with suppress(HydraException):  # no such option
-            yield composed(root)
+            yield compose_root(root)
 
 
-def _plugins(place: str, target: str, option: str | None, name: int | str, composed: Composed) -> Iterator[Any]:
+def _sections(place: str, target: str, option: str | None, name: int | str, compose_root: Composed) -> Iterator[Any]:
     """Sections to take a setting from: options of the class, then of classes that inherit the setting as it does."""
     group = place.partition(".")[0]
     owners = {base for base in load(target, place).Settings.__mro__ if name in vars(base).get("__annotations__", {})}
-    for own in (True, False):
-        for config in _configs(group, option, composed):
-            below = config.get(group, {})
-            for section in below.values() if group in LISTS else [below]:
+    for same in (True, False):
+        for config in _configs(group, option, compose_root):
+            group_config = config.get(group, {})
+            for section in group_config.values() if group in LISTS else [group_config]:
                 other = section.get("target")
-                if other and (other == target) is own and owners.intersection(load(other, place).Settings.__mro__):
+                if other and (other == target) is same and owners.intersection(load(other, place).Settings.__mro__):
                     yield section
 
 
@@ -206,7 +206,7 @@ def _fill(
     values: dict[str, Any], path: tuple[int | str, ...], sections: Iterable[Mapping[str, Any]], prefix: str
 ) -> list[str]:
     """Fill in a missing setting from the first section that has it, and return a note on it."""
-    value = next((found for section in sections if (found := _at(section, path)) is not _ABSENT), _ABSENT)
+    value = next((candidate for section in sections if (candidate := _value_at(section, path)) is not _ABSENT), _ABSENT)
     if value is _ABSENT:
         return []
     reduce(getitem, path[:-1], cast("Any", values))[path[-1]] = value
@@ -214,7 +214,7 @@ def _fill(
     return [f"{name} is not in the manifest, which an older version wrote; it is {value!r} now, as shipped"]
 
 
-def _at(values: Any, path: Iterable[int | str]) -> Any:
+def _value_at(values: Any, path: Iterable[int | str]) -> Any:
     """The value at a path in nested mappings, or _ABSENT."""
     try:
         return reduce(getitem, path, values)

@@ -84,22 +84,22 @@ async def execute(
     Raises UserError before anything is written; afterwards, manifest and summary are always written.
     """
     start, shard = time.monotonic(), plan.settings.shard
-    async with AsyncExitStack() as held:
-        held.enter_context(collected_after(RUN_THRESHOLD))
-        lock = held.enter_context(ExitStack())
+    async with AsyncExitStack() as stack:
+        stack.enter_context(collected_after(RUN_THRESHOLD))
+        lock = stack.enter_context(ExitStack())
         if earlier is not None:
             lock.enter_context(folder.lock(shard))
         folder = folder.for_shard(shard)
-        before = read_numbers(folder)
-        state, left, unscored = load_state(folder, plan, shard)
-        worked = max(before.timing.run_seconds if before else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
+        numbers = read_numbers(folder)
+        state, remaining, unscored = load_state(folder, plan, shard)
+        worked = max(numbers.timing.run_seconds if numbers else 0.0, seconds_worked(earlier, state) if earlier else 0.0)
         if earlier is not None and earlier.rescored is not None:
             check_finished(state, earlier.rescored.run)
         # before a replay, which starts no process, not even git
         manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
         accounts: tuple[Account, ...] = ("judge",) if manifest.rescored else get_args(Account)
-        todo = left if only is None else [key for key in left if key.sample_id in only]
-        resources = await _open(plan, accounts, held) if todo else None
+        todo = remaining if only is None else [key for key in remaining if key.sample_id in only]
+        resources = await _open(plan, accounts, stack) if todo else None
         if earlier is None:
             folder.create()
             lock.enter_context(folder.lock())
@@ -109,53 +109,53 @@ async def execute(
             folder.write_manifest(manifest)
         if resources is not None:
             begin_recording(resources.recorder, manifest)
-        ended: RunStatus = "failed"
+        status: RunStatus = "failed"
         error: UserError | LimitReached | None = None
         try:
             if resources is None:
-                ended = "finished"
+                status = "finished"
             else:
-                work = Runner(plan, resources, folder, state, unscored, observer)
-                ended, error = await work.run(todo, worked + time.monotonic() - start)
+                runner = Runner(plan, resources, folder, state, unscored, observer)
+                status, error = await runner.run(todo, worked + time.monotonic() - start)
                 resources.recorder.describe({"structured": resources.forms.known})
-                if ended == "finished" and len(todo) == len(left):
+                if status == "finished" and len(todo) == len(remaining):
                     prompts = {"prompts": dict(manifest.hashes.prompts)}
                     resources.recorder.finish(from_start=earlier is None, of_whole=prompts)
-            if ended == "finished" and len(todo) < len(left):
-                ended = "interrupted"
+            if status == "finished" and len(todo) < len(remaining):
+                status = "interrupted"
         except asyncio.CancelledError:
-            ended = "interrupted"
+            status = "interrupted"
             raise
         finally:
             seconds = worked + time.monotonic() - start
             learned = resources.forms.learned if resources else {}
             manifest = manifest.model_copy(update={"structured": {**manifest.structured, **learned}})
             with folder.shared_lock():
-                state, summary, changed = _written(plan, folder, manifest, state, ended, seconds)
+                state, summary, changed = _write_status(plan, folder, manifest, state, status, seconds)
                 if shard:
                     lock.close()  # before the next shard to end checks who is still at work
-        exit_code, excesses = state.exit_code(ended), state.excess_failures()
-        return RunOutcome(summary, ended, exit_code, excesses, error, changed)
+        exit_code, excesses = state.exit_code(status), state.excess_failures()
+        return RunOutcome(summary, status, exit_code, excesses, error, changed)
 
 
-def _written(
-    plan: RunPlan, folder: RunFolder, manifest: Manifest, state: RunState, ended: RunStatus, seconds: float
+def _write_status(
+    plan: RunPlan, folder: RunFolder, manifest: Manifest, state: RunState, status: RunStatus, seconds: float
 ) -> tuple[RunState, Summary, bool]:
     """Write the status of the run; the summary too, unless other shards are still at work, which will write it.
 
     `seconds`: of this start and those before it. Also returns whether the summary differs from before.
     """
     if (shard := plan.settings.shard) is None:
-        return _write_end(plan, folder, manifest, state, ended, seconds)
+        return _write_end(plan, folder, manifest, state, status, seconds)
     structured = manifest.structured
     manifest = folder.read_manifest()  # other shards have written meanwhile
     manifest = manifest.model_copy(update={"structured": {**manifest.structured, **structured}})
     if in_use(folder.path, but=shard):
         folder.write_manifest(manifest)
         return state, summarise(manifest, state, seconds), True
-    before = read_numbers(folder)
-    seconds = max(seconds, before.timing.run_seconds if before else 0.0)
-    return write_end_of_shards(plan, folder, manifest, ended, seconds)
+    previous = read_numbers(folder)
+    seconds = max(seconds, previous.timing.run_seconds if previous else 0.0)
+    return write_end_of_shards(plan, folder, manifest, status, seconds)
 
 
 def read_numbers(folder: RunFolder) -> Summary | None:
@@ -167,8 +167,8 @@ def write_end_of_shards(
     plan: RunPlan, folder: RunFolder, manifest: Manifest, ended: RunStatus, seconds: float
 ) -> tuple[RunState, Summary, bool]:
     """As `_write_end`, for what all shards have written; `finished` if nothing is left to do."""
-    state, left, _ = load_state(folder, plan)
-    status: RunStatus = "finished" if not left else "interrupted" if ended == "finished" else ended
+    state, remaining, _ = load_state(folder, plan)
+    status: RunStatus = "finished" if not remaining else "interrupted" if ended == "finished" else ended
     return _write_end(plan, folder, manifest, state, status, seconds)
 
 
@@ -179,36 +179,36 @@ def _write_end(
 
     `seconds`: wall time of all starts.
     """
-    before = read_numbers(folder)
+    previous = read_numbers(folder)
     manifest = manifest.model_copy(update={"status": status, "finished": utc_now()})
     summary = summarise(manifest, state, seconds)
-    if before is not None and summary.model_copy(update={"timing": before.timing}) == before:
-        summary = before
+    if previous is not None and summary.model_copy(update={"timing": previous.timing}) == previous:
+        summary = previous
     else:
         folder.write_summary(summary)
     roles = [role for account in summary.usage.values() for role in account.roles]
-    agents = manifest.rescored.models if manifest.rescored else {}
-    unjudged = sum(errors.n for errors in summary.judge_errors.values())
-    counts = {"attempts_planned": len(plan.spec.keys), **summary.statuses, "judge_errors": unjudged}
+    agent_models = manifest.rescored.models if manifest.rescored else {}
+    judge_errors = sum(errors.n for errors in summary.judge_errors.values())
+    counts = {"attempts_planned": len(plan.spec.keys), **summary.statuses, "judge_errors": judge_errors}
     folder.write_manifest(
-        manifest.model_copy(update={"models": {**models_of(plan, roles), **agents}, "counts": counts})
+        manifest.model_copy(update={"models": {**models_of(plan, roles), **agent_models}, "counts": counts})
     )
-    return state, summary, summary is not before
+    return state, summary, summary is not previous
 
 
-async def _open(plan: RunPlan, accounts: Sequence[Account], held: AsyncExitStack) -> Resources:
+async def _open(plan: RunPlan, accounts: Sequence[Account], stack: AsyncExitStack) -> Resources:
     """The resources for sessions; without MCP servers if no agent works.
 
     Raises UserError if they do not fit the questions or the agent.
     """
-    settings, samples, works = plan.settings, plan.dataset.samples, "agent" in accounts
-    if not works:
+    settings, samples, has_agent = plan.settings, plan.dataset.samples, "agent" in accounts
+    if not has_agent:
         settings = settings.changed("tools", mcp={})
-    recorder = held.enter_context(open_recorder(settings, accounts))
-    resources = await held.enter_async_context(open_resources(settings, collections_of(samples), recorder))
-    if works:
+    recorder = stack.enter_context(open_recorder(settings, accounts))
+    resources = await stack.enter_async_context(open_resources(settings, collections_of(samples), recorder))
+    if has_agent:
         check_data_sources(samples, resources.tools)
-    if works and isinstance(plan.agent, Checked):
+    if has_agent and isinstance(plan.agent, Checked):
         plan.agent.check(resources.tools)
     return resources
 
@@ -230,7 +230,7 @@ class Runner:
     ) -> None:
         self._plan, self._folder, self._state, self._observer = plan, folder, state, observer
         self._unscored = unscored
-        self._judged = EarlierScores(folder, plan)
+        self._earlier_scores = EarlierScores(folder, plan)
         self._samples = plan.dataset.samples
         settings, ledger = plan.settings, UsageLedger()
         if shard := settings.shard:  # it has its own part of the limits
@@ -241,8 +241,8 @@ class Runner:
             ledger.record("earlier starts", state.spent())
             ledger.tool_calls = state.tool_calls
         self._sessions = Sessions(settings, resources, folder, ledger, observer.waiting)
-        self._sample_rows: Journal[SampleRow] = _journal(folder.samples_path)
-        self._score_rows: Journal[ScoreRow] = _journal(folder.scores_path)
+        self._sample_rows: Journal[SampleRow] = _open_journal(folder.samples_path)
+        self._score_rows: Journal[ScoreRow] = _open_journal(folder.scores_path)
 
     async def run(
         self, keys: Sequence[SampleKey], worked: float = 0.0
@@ -252,23 +252,23 @@ class Runner:
         Attempts in flight are then cancelled, and their rows say so. `worked`: the seconds of `limits.run_seconds`
         that are already used.
         """
-        stop, most = asyncio.Event(), self._plan.settings.limits.run_seconds
-        with ExitStack() as opened:
+        stop, limit = asyncio.Event(), self._plan.settings.limits.run_seconds
+        with ExitStack() as stack:
             for files in (self._sessions, self._sample_rows, self._score_rows):
-                opened.callback(files.close)
-            opened.enter_context(stop_on_signal(stop, self._folder.path))
+                stack.callback(files.close)
+            stack.enter_context(stop_on_signal(stop, self._folder.path))
             self._observer.started(self._state)
             workers = self._workers(iter(keys))
-            everything, stopped = asyncio.gather(*workers), asyncio.create_task(stop.wait())
+            all_work, stop_task = asyncio.gather(*workers), asyncio.create_task(stop.wait())
             try:
-                ends: set[asyncio.Future[Any]] = {everything, stopped}
-                left = None if most is None else max(0.0, most - worked)
-                ended, _ = await asyncio.wait(ends, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                if most is not None and not ended:
-                    return "interrupted", LimitReached("limits.run_seconds", most)
-                if not everything.done():
+                futures: set[asyncio.Future[Any]] = {all_work, stop_task}
+                timeout = None if limit is None else max(0.0, limit - worked)
+                done, _ = await asyncio.wait(futures, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+                if limit is not None and not done:
+                    return "interrupted", LimitReached("limits.run_seconds", limit)
+                if not all_work.done():
                     return "interrupted", None
-                everything.result()
+                all_work.result()
                 return "finished", None
             except LimitReached as error:
                 return "interrupted", error
@@ -277,13 +277,13 @@ class Runner:
             except ModelError as error:
                 return "failed", RunAborted(str(error))
             finally:
-                if not everything.done() or everything.cancelled() or everything.exception():
+                if not all_work.done() or all_work.cancelled() or all_work.exception():
                     self._sessions.stop()
-                for task in (*workers, stopped):
+                for task in (*workers, stop_task):
                     task.cancel()
-                await asyncio.wait({*workers, stopped}, timeout=GRACE_SECONDS)
-                if everything.done() and not everything.cancelled():
-                    everything.exception()  # retrieved, so that asyncio does not report it
+                await asyncio.wait({*workers, stop_task}, timeout=GRACE_SECONDS)
+                if all_work.done() and not all_work.cancelled():
+                    all_work.exception()  # retrieved, so that asyncio does not report it
 
     def _workers(self, keys: Iterator[SampleKey]) -> list[asyncio.Task[None]]:
         """The workers: agents and, beside them, judges, so that a report is judged while others are written.
@@ -292,25 +292,25 @@ class Runner:
         """
         settings = self._plan.settings.runner
         agents, judges = settings.concurrency, settings.judge_concurrency or settings.concurrency
-        made: asyncio.Queue[SampleRow | None] = asyncio.Queue(judges)
-        at_work = [asyncio.create_task(self._make(keys, made)) for _ in range(agents)]
+        queue: asyncio.Queue[SampleRow | None] = asyncio.Queue(judges)
+        tasks = [asyncio.create_task(self._make(keys, queue)) for _ in range(agents)]
 
         async def end() -> None:
-            await asyncio.gather(*at_work)
+            await asyncio.gather(*tasks)
             for _ in range(judges):
-                await made.put(None)
+                await queue.put(None)
 
-        return [*at_work, asyncio.create_task(end()), *(asyncio.create_task(self._score(made)) for _ in range(judges))]
+        return [*tasks, asyncio.create_task(end()), *(asyncio.create_task(self._score(queue)) for _ in range(judges))]
 
-    async def _make(self, keys: Iterator[SampleKey], made: "asyncio.Queue[SampleRow | None]") -> None:
+    async def _make(self, keys: Iterator[SampleKey], queue: "asyncio.Queue[SampleRow | None]") -> None:
         for key in keys:
             row = await self._attempt(key)
             if being_cancelled():
                 return  # the agent swallowed the cancellation and answered: its row is kept, but nothing new starts
-            await made.put(row)
+            await queue.put(row)
 
-    async def _score(self, made: "asyncio.Queue[SampleRow | None]") -> None:
-        while (row := await made.get()) is not None:
+    async def _score(self, queue: "asyncio.Queue[SampleRow | None]") -> None:
+        while (row := await queue.get()) is not None:
             await self._judge(row)
             self._observer.finished(row.key)
 
@@ -334,7 +334,7 @@ class Runner:
             sample = self._samples.named(row.sample_id)
             if not row.answered:
                 self._keep_scores(score_failure(planned, sample, row))
-            elif shared := self._judged.scores(planned.spec, row):
+            elif shared := self._earlier_scores.scores(planned.spec, row):
                 self._keep_scores(shared)
             else:
                 with self._sessions.judge(planned.spec.name, row) as session:
@@ -349,7 +349,7 @@ class Runner:
         self._state.add_scores(rows)
 
 
-def _journal(path: Path) -> Journal[Any]:
+def _open_journal(path: Path) -> Journal[Any]:
     journal: Journal[Any] = Journal(path)
     if journal.cut:
         say(f"{path}: cut a torn last line ({journal.cut} bytes); its work is done again")
@@ -375,9 +375,9 @@ def stop_on_signal(stop: asyncio.Event, run: Path) -> Iterator[None]:
         stop.set()
 
     loop = asyncio.get_running_loop()
-    with ExitStack() as handled:
+    with ExitStack() as stack:
         for number in (signal.SIGINT, signal.SIGTERM):
-            handled.callback(signal.signal, number, signal.getsignal(number) or signal.SIG_DFL)  # a sweep's
+            stack.callback(signal.signal, number, signal.getsignal(number) or signal.SIG_DFL)  # a sweep's
             loop.add_signal_handler(number, on_signal)
-            handled.callback(loop.remove_signal_handler, number)
+            stack.callback(loop.remove_signal_handler, number)
         yield

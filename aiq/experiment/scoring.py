@@ -18,7 +18,7 @@ from aiq.runs.rows import RowError, SampleRow, ScoreRow, ScoreStatus
 from aiq.stats.noise import NOISE, Noise
 
 _NO_METRIC = "not a metric of this sample"
-_READ: Mapping[str, type[Record]] = {NOISE: Noise, CAVEAT: Caveat}
+_DETAIL_FORMS: Mapping[str, type[Record]] = {NOISE: Noise, CAVEAT: Caveat}
 """The parts of a score's detail that a run reads."""
 
 
@@ -31,13 +31,13 @@ async def score_report(
     kept what the judge had spent.
     """
 
-    async def judged() -> Mapping[str, Score]:
-        return _checked(planned, await planned.judge.score(sample, row.as_report(), session))
+    async def checked_scores() -> Mapping[str, Score]:
+        return _check_scores(planned, await planned.judge.score(sample, row.as_report(), session))
 
-    scores, error = await result_or_error(session, f"judge {planned.spec.name}", judged)
+    scores, error = await result_or_error(session, f"judge {planned.spec.name}", checked_scores)
     status, fatal = classify(error)
     if error is None:
-        rows = [_scored(planned, row, metric, scores or {}) for metric in planned.spec.metrics]
+        rows = [_score_row(planned, row, metric, scores or {}) for metric in planned.spec.metrics]
     else:
         rows = [_row(planned, row, metric, "error", error=as_row_error(error)) for metric in planned.spec.metrics]
     usage = session.usage.by_role()
@@ -50,8 +50,8 @@ async def score_report(
 
 def score_route(planned: JudgePlan, judge: RouteJudge, sample: Sample, row: SampleRow) -> list[ScoreRow]:
     """The rows of a judge that only looks at the route. Raises JudgeError for scores that it did not declare."""
-    scores = _checked(planned, judge.judged(sample, row.as_report()))
-    return [_scored(planned, row, metric, scores) for metric in planned.spec.metrics]
+    scores = _check_scores(planned, judge.judged(sample, row.as_report()))
+    return [_score_row(planned, row, metric, scores) for metric in planned.spec.metrics]
 
 
 def score_nothing(planned: JudgePlan, row: SampleRow, reason: str) -> list[ScoreRow]:
@@ -62,41 +62,41 @@ def score_nothing(planned: JudgePlan, row: SampleRow, reason: str) -> list[Score
 def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:
     """Rows of an attempt without a report to judge: each metric's declared worst value, without asking the judge."""
     reason = "the agent's work was rejected" if row.status == "completed" else f"the attempt ended as {row.status}"
-    applies = {metric.name for metric in planned.judge.metrics_for(sample)}
+    applicable = {metric.name for metric in planned.judge.metrics_for(sample)}
     rows = []
     for metric in planned.spec.metrics:
-        worst: dict[str, float | None] = {"value": metric.worst}
+        numbers: dict[str, float | None] = {"value": metric.worst}
         if metric.estimator == "ratio" and metric.worst is not None:
-            worst = {"numerator": metric.worst, "denominator": 1.0}
-        if metric.name in applies:
-            rows.append(_row(planned, row, metric, "agent_failed", reason=reason, **worst))
+            numbers = {"numerator": metric.worst, "denominator": 1.0}
+        if metric.name in applicable:
+            rows.append(_row(planned, row, metric, "agent_failed", reason=reason, **numbers))
         else:
             rows.append(_row(planned, row, metric, "not_applicable", reason=_NO_METRIC))
     return rows
 
 
-def _checked(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
+def _check_scores(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
     """Scores by metric. Raises JudgeError for scores that the judge did not declare like this."""
-    found, judge = {score.metric: score for score in scores}, planned.spec.name
+    by_metric, judge = {score.metric: score for score in scores}, planned.spec.name
     declared = {metric.name: metric for metric in planned.spec.metrics}
-    unknown = [name for name in found if name not in declared]
-    if unknown or len(found) != len(scores):
-        raise JudgeError(f"judge {judge} gave undeclared or repeated scores: {unknown or list(found)}")
-    for name, score in found.items():
+    unknown = [name for name in by_metric if name not in declared]
+    if unknown or len(by_metric) != len(scores):
+        raise JudgeError(f"judge {judge} gave undeclared or repeated scores: {unknown or list(by_metric)}")
+    for name, score in by_metric.items():
         estimator = declared[name].estimator
         if (score.value if estimator == "ratio" else score.numerator) is not None:
             raise JudgeError(f"judge {judge} declared {name} as a {estimator} but did not score it as one")
         if score.value is not None and not declared[name].allows(score.value):
             raise JudgeError(f"judge {judge} gave {name}={score.value:g}, outside the bounds it declared")
-        for place, form in _READ.items():
+        for key, form in _DETAIL_FORMS.items():
             try:
-                _ = place in score.detail and form.model_validate(score.detail[place])
+                _ = key in score.detail and form.model_validate(score.detail[key])
             except ValidationError:
-                raise JudgeError(f"judge {judge}: the detail '{place}' of {name} is invalid; rename it") from None
-    return found
+                raise JudgeError(f"judge {judge}: the detail '{key}' of {name} is invalid; rename it") from None
+    return by_metric
 
 
-def _scored(planned: JudgePlan, row: SampleRow, metric: Metric, scores: Mapping[str, Score]) -> ScoreRow:
+def _score_row(planned: JudgePlan, row: SampleRow, metric: Metric, scores: Mapping[str, Score]) -> ScoreRow:
     """The row of a metric that the judge scored, failed on, or left out."""
     score = scores.get(metric.name) or Score(metric=metric.name, not_applicable=_NO_METRIC)
     if score.error is not None:
@@ -107,7 +107,7 @@ def _scored(planned: JudgePlan, row: SampleRow, metric: Metric, scores: Mapping[
     return _row(planned, row, metric, status, reason=score.not_applicable, detail=score.detail, **numbers)
 
 
-def _row(planned: JudgePlan, row: SampleRow, metric: Metric, status: ScoreStatus, **found: Any) -> ScoreRow:
+def _row(planned: JudgePlan, row: SampleRow, metric: Metric, status: ScoreStatus, **fields: Any) -> ScoreRow:
     return ScoreRow(
         sample_id=row.sample_id,
         epoch=row.epoch,
@@ -119,5 +119,5 @@ def _row(planned: JudgePlan, row: SampleRow, metric: Metric, status: ScoreStatus
         prompt_hash=planned.judge.prompt_hash,
         metric=metric.name,
         status=status,
-        **found,
+        **fields,
     )

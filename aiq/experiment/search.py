@@ -40,11 +40,11 @@ def random_points(sizes: Sequence[int], n: int, seed: int) -> list[Places]:
 
 def _places(number: int, sizes: Sequence[int]) -> Places:
     """The places of a point from its number in the grid, whose last axis varies fastest."""
-    found = []
+    places = []
     for size in reversed(sizes):
         number, place = divmod(number, size)
-        found.append(place)
-    return tuple(reversed(found))
+        places.append(place)
+    return tuple(reversed(places))
 
 
 @dataclass(frozen=True)
@@ -77,24 +77,24 @@ def suggest_point(
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     orders = [sorted(range(len(values)), key=lambda place: _number(values[place])) for values in axes]
     space: dict[str, Any] = {str(axis): _distribution(values) for axis, values in enumerate(axes)}
-    own = derive("sweep.optuna", seed, len(tried))
-    sampler = optuna.samplers.TPESampler(seed=own, n_startup_trials=1)
+    point_seed = derive("sweep.optuna", seed, len(tried))
+    sampler = optuna.samplers.TPESampler(seed=point_seed, n_startup_trials=1)
     study = optuna.create_study(
         sampler=sampler, directions=["maximize" if higher_is_better else "minimize", "minimize"]
     )
-    for one in tried:
+    for point in tried:
         params = {
-            str(axis): order.index(place) for axis, (order, place) in enumerate(zip(orders, one.places, strict=True))
+            str(axis): order.index(place) for axis, (order, place) in enumerate(zip(orders, point.places, strict=True))
         }
         study.add_trial(
             optuna.trial.create_trial(
-                state=optuna.trial.TrialState.COMPLETE if one.numbers else optuna.trial.TrialState.FAIL,
+                state=optuna.trial.TrialState.COMPLETE if point.numbers else optuna.trial.TrialState.FAIL,
                 params=params,
                 distributions=space,
-                values=one.numbers,
+                values=point.numbers,
             )
         )
-    known, sizes = {one.places for one in tried}, [len(values) for values in axes]
+    known, sizes = {point.places for point in tried}, [len(values) for values in axes]
     total = math.prod(sizes)
     if len(known) >= total:
         return None
@@ -104,8 +104,8 @@ def suggest_point(
         if places not in known:
             return places
         study.tell(trial, state=optuna.trial.TrialState.FAIL)
-    draw = random.Random(own)
-    while (places := _places(draw.randrange(total), sizes)) in known:
+    rng = random.Random(point_seed)
+    while (places := _places(rng.randrange(total), sizes)) in known:
         pass
     return places
 
@@ -158,7 +158,7 @@ class Halving:
     def __init__(self, samples: Collection[str], points: int, rungs: int, error: float, seed: int) -> None:
         order = list(samples)
         random.Random(derive("sweep.halving", seed)).shuffle(order)
-        sizes = [math.ceil(len(order) / 2**halved) for halved in reversed(range(rungs))]
+        sizes = [math.ceil(len(order) / 2**halvings) for halvings in reversed(range(rungs))]
         tests = max(1, points - 1)
         while len(sizes) > 1 and 0.5 ** sizes[0] > error / tests / (len(sizes) - 1):
             sizes.pop(0)
@@ -176,30 +176,30 @@ class Halving:
             for number, state in states.items()
         }
         means = {
-            number: one.mean
-            for number, found in scores.items()
-            if (one := estimate(metric, found.values())) is not None
+            number: score.mean
+            for number, values in scores.items()
+            if (score := estimate(metric, values.values())) is not None
         }
         if not means:
             return {}
         leader = max(means, key=lambda number: (sign * means[number], -number))
-        found = {}
+        eliminations = {}
         for number in means.keys() - {leader}:
             change = difference(metric, scores[leader], scores[number])
             if change is not None and change.p is not None and sign * change.mean < 0 and change.p / 2 <= self.level:
-                found[number] = Elimination(leader, change, change.p / 2)
-        return dict(sorted(found.items()))
+                eliminations[number] = Elimination(leader, change, change.p / 2)
+        return dict(sorted(eliminations.items()))
 
     def duplicates(self, rung: int, states: Mapping[int, RunState]) -> dict[int, int]:
         """By number, the points that did the same as an earlier one on all samples of a rung, with its number."""
         if rung + 1 == len(self.rungs) or (1 - SAME) ** len(self.rungs[rung]) > self._error:
             return {}
-        known: dict[str, int] = {}
-        found = {}
+        numbers: dict[str, int] = {}
+        twins = {}
         for number, state in states.items():
             keys = [key for key in state.spec.keys if key.sample_id in self.rungs[rung]]
-            spent = [state.spend_by_sample(name, keys) for name in _SAME_SPEND]
-            did = [*spent, *(state.by_sample(metric, keys) for metric in state.spec.metrics)]
-            if (first := known.setdefault(repr(did), number)) != number:
-                found[number] = first
-        return found
+            spend = [state.spend_by_sample(name, keys) for name in _SAME_SPEND]
+            results = [*spend, *(state.by_sample(metric, keys) for metric in state.spec.metrics)]
+            if (first := numbers.setdefault(repr(results), number)) != number:
+                twins[number] = first
+        return twins

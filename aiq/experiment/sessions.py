@@ -69,7 +69,7 @@ class Sessions:
         }
         if "user" not in fields:
             fields["user"] = make_user(self._settings.user, sample, self._resources.models)
-        with self._opened("agent", agent, key, attempt, on_event) as events:
+        with self._open_events("agent", agent, key, attempt, on_event) as events:
             yield self._resources.session(
                 self._settings,
                 key=key,
@@ -87,7 +87,7 @@ class Sessions:
         The caller must write the rows before leaving, since leaving stores the answers that were paid for.
         """
         answers = SharedAnswers(self._answers)
-        with self._opened("judge", judge, row.key, row.attempt) as events:
+        with self._open_events("judge", judge, row.key, row.attempt) as events:
             session = self._resources.session(
                 self._settings,
                 spend=self._spend,
@@ -106,16 +106,16 @@ class Sessions:
                 answers.write()
 
     @contextmanager
-    def _opened(
+    def _open_events(
         self, account: Account, name: str, key: SampleKey, attempt: int, on_event: Callable[[Event], None] | None = None
     ) -> Iterator[EventLog]:
         """The event log of a session, which writes to its file, its span and a listener; its requests are recorded."""
         with (
             self._events.session(key, attempt, account) as write,
-            self._span.session(account, name, key, attempt) if self._span else nullcontext() as traced,
+            self._span.session(account, name, key, attempt) if self._span else nullcontext() as span_listener,
             self._recorder.for_sample(account, key),
         ):
-            listeners = [listener for listener in (write, traced, on_event) if listener is not None]
+            listeners = [listener for listener in (write, span_listener, on_event) if listener is not None]
 
             def emit(event: Event) -> None:
                 for listener in listeners:
@@ -156,7 +156,7 @@ class SimulatedUser:
     def __init__(self, sample: Sample, models: Models) -> None:
         self._sample = sample
         self._models = models
-        self._said: list[str] = []
+        self._conversation: list[str] = []
 
     async def answer(self, question: str) -> str:
         return await self._reply("question", question)
@@ -166,12 +166,12 @@ class SimulatedUser:
 
     async def _reply(self, kind: str, prompt: str) -> str:
         instructions, request = _TEMPLATES
-        asks = "\n\n".join((*self._sample.turns, self._sample.question.text))
-        known = {"question": asks, "preferences": self._sample.preferences or ""}
-        shown = _prompts().render(request, kind=kind, prompt=prompt, said=self._said, **known)
-        asked = (Message(role="system", content=_prompts().render(instructions)), Message(role="user", content=shown))
-        reply = (await self._models.complete(SIMULATED_USER, asked)).text.strip()
-        self._said += [f"Assistant: {prompt}", f"You: {reply}"]
+        questions = "\n\n".join((*self._sample.turns, self._sample.question.text))
+        context = {"question": questions, "preferences": self._sample.preferences or ""}
+        text = _prompts().render(request, kind=kind, prompt=prompt, said=self._conversation, **context)
+        messages = (Message(role="system", content=_prompts().render(instructions)), Message(role="user", content=text))
+        reply = (await self._models.complete(SIMULATED_USER, messages)).text.strip()
+        self._conversation += [f"Assistant: {prompt}", f"You: {reply}"]
         return reply
 
 

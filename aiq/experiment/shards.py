@@ -32,21 +32,19 @@ def join_run(plan: RunPlan, folder: RunFolder) -> tuple[RunPlan, Manifest]:
     Raises ConfigError if the folder's run has other settings.
     """
     folder.create()
-    own = new_manifest(plan, folder.run_id)
+    manifest = new_manifest(plan, folder.run_id)
     with folder.for_shard(plan.settings.shard).shared_lock():
         if not folder.manifest_path.exists():
-            folder.write_manifest(own)
+            folder.write_manifest(manifest)
         first = folder.read_manifest()
     plan = replace(plan, settings=plan.settings.model_copy(update={"clock": datetime.fromisoformat(first.clock)}))
-    own = new_manifest(plan, folder.run_id)
-    if own.hashes != first.hashes:
-        there, here = (dotted({k: v for k, v in m.config.items() if k not in NOT_HASHED}) for m in (first, own))
-        other = next((name for name in {**there, **here} if there.get(name) != here.get(name)), None)
-        what = (
-            f"{other} is {there.get(other)!r} there and {here.get(other)!r} here" if other else "code or prompts differ"
-        )
+    manifest = new_manifest(plan, folder.run_id)
+    if manifest.hashes != first.hashes:
+        old, new = (dotted({k: v for k, v in m.config.items() if k not in NOT_HASHED}) for m in (first, manifest))
+        key = next((name for name in {**old, **new} if old.get(name) != new.get(name)), None)
+        difference = f"{key} is {old.get(key)!r} there and {new.get(key)!r} here" if key else "code or prompts differ"
         raise ConfigError(
-            f"{folder.path} is a different run: {what}; give all shards the same settings, or use another run_id"
+            f"{folder.path} is a different run: {difference}; give all shards the same settings, or use another run_id"
         )
     return plan, first
 
@@ -61,55 +59,55 @@ async def run_shards(
     async with launcher.opened(len(shards)):
         folder.create()
         with folder.lock():  # nobody is at work here
-            before = read_numbers(folder)
+            previous = read_numbers(folder)
             manifest = earlier.with_judges(plan.spec.judges) if earlier else new_manifest(plan, folder.run_id)
             folder.write_manifest(manifest.model_copy(update={"status": "running", "finished": None}))
         followed, error, stop = FollowedRun(folder, plan.spec.keys), None, asyncio.Event()
         followed.poll()
-        ended: RunStatus = "failed"
+        status: RunStatus = "failed"
         try:
             with stop_on_signal(stop, folder.path):
                 observer.started(followed.state)
-                work = asyncio.ensure_future(_all(launcher, folder, shards))
-                stopped = asyncio.create_task(stop.wait())
+                work = asyncio.ensure_future(_run_all(launcher, folder, shards))
+                stop_task = asyncio.create_task(stop.wait())
                 try:
                     while not (work.done() or stop.is_set()):
-                        await asyncio.wait({work, stopped}, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                        await asyncio.wait({work, stop_task}, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
                         notify(followed, observer)
                 finally:
-                    stopped.cancel()
+                    stop_task.cancel()
                     work.cancel()
                     await asyncio.wait({work})
-                ended, error = ("interrupted", None) if work.cancelled() else combined_end(work.result())
+                status, error = ("interrupted", None) if work.cancelled() else combined_end(work.result())
         except asyncio.CancelledError:
-            ended = "interrupted"
+            status = "interrupted"
             raise
         except AiqError as raised:
             error = raised if isinstance(raised, UserError) else RunAborted(str(raised))
         finally:
-            seconds = (before.timing.run_seconds if before else 0.0) + time.monotonic() - start
-            state, summary, changed = write_end_of_shards(plan, folder, folder.read_manifest(), ended, seconds)
+            seconds = (previous.timing.run_seconds if previous else 0.0) + time.monotonic() - start
+            state, summary, changed = write_end_of_shards(plan, folder, folder.read_manifest(), status, seconds)
     exit_code, excesses = state.exit_code(summary.status), state.excess_failures()
     return RunOutcome(summary, summary.status, exit_code, excesses, error, changed)
 
 
-async def _all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -> list[ShardEnd]:
-    async def one(shard: Shard) -> ShardEnd:
+async def _run_all(launcher: Launcher, folder: RunFolder, shards: Sequence[Shard]) -> list[ShardEnd]:
+    async def run_one(shard: Shard) -> ShardEnd:
         for _ in range(RESTARTS):
             end = await launcher.run(folder.path.absolute(), shard)
             if end.code >= 0:
                 break
         return end
 
-    return await asyncio.gather(*map(one, shards))
+    return await asyncio.gather(*map(run_one, shards))
 
 
 def combined_end(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]:
     """How a run ends whose shards ended like this: what stopped one of them stopped the run."""
     for number, end in enumerate(ends, 1):
         if end.code < 0:
-            killed = f"the process of shard {number}/{len(ends)} was killed {RESTARTS} times: {end.error}"
-            return "interrupted", RunAborted(killed)
+            message = f"the process of shard {number}/{len(ends)} was killed {RESTARTS} times: {end.error}"
+            return "interrupted", RunAborted(message)
         if end.code in (2, 130):
             return ("failed" if end.code == 2 else "interrupted"), UserError(
                 end.error.partition("; finished work is kept")[0]
@@ -119,8 +117,8 @@ def combined_end(ends: Sequence[ShardEnd]) -> tuple[RunStatus, UserError | None]
 
 def notify(followed: FollowedRun, observer: Observer) -> None:
     """Pass on what is new in a run."""
-    finished, again = followed.poll()
-    for key in again:
+    finished, retried = followed.poll()
+    for key in retried:
         observer.retrying(key)
     for key in finished:
         observer.finished(key)

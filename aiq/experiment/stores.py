@@ -77,19 +77,19 @@ class PageStore:
 
     async def fetch(self, url: str, reader: Reader | None = None) -> Page:
         """The page, from the store or fetched now. Raises ToolError, typed."""
-        asked = url if reader is None else reader.address(url)
-        async with self._locks.of(asked):
-            if asked in self._failed:
-                raise ToolError(*self._failed[asked])
-            if asked not in self._pages:
+        address = url if reader is None else reader.address(url)
+        async with self._locks.of(address):
+            if address in self._failed:
+                raise ToolError(*self._failed[address])
+            if address not in self._pages:
                 try:
                     with shared_slot():
                         page = (await self._web.fetch(url, reader)).model_copy(update={"url": url})
                 except ToolError as error:
-                    self._failed[asked] = (error.kind, str(error))
+                    self._failed[address] = (error.kind, str(error))
                     raise
-                self._pages.append(StoredPage(**page.model_dump(), asked=asked, digest=page.digest))
-        return self._pages.read(asked).page()
+                self._pages.append(StoredPage(**page.model_dump(), asked=address, digest=page.digest))
+        return self._pages.read(address).page()
 
     def close(self) -> None:
         self._pages.close()

@@ -62,12 +62,12 @@ class OptunaStrategy(Strategy):
 
     def _tried(self, sweep: Sweep) -> list[TriedPoint]:
         spend = self._grid.settings.spend or pick_spend([point for point in sweep.points if point.metrics]) or "calls"
-        found = []
+        tried = []
         for point in sweep.points:
             places = tuple(axis.values.index(point.axes[axis.name]) for axis in sweep.axes)
             merit, cost = point.metrics.get(self._metric.name), point.spend.get(spend)
-            found.append(TriedPoint(places, (merit.mean, cost.mean) if merit and cost else None))
-        return found
+            tried.append(TriedPoint(places, (merit.mean, cost.mean) if merit and cost else None))
+        return tried
 
 
 class HalvingStrategy(Strategy):
@@ -93,17 +93,17 @@ class HalvingStrategy(Strategy):
         running = [point for point in sweep.points if point.status in ("pending", "finished")]
         states = {point.number: read_state(self._folder.point(point.number)) for point in running}
         metric = next(iter(states.values())).spec.metrics[self._metric] if states else None
-        beaten = self._halving.eliminated(self._rung, metric, states) if metric else {}
-        alike = self._halving.duplicates(self._rung, {n: state for n, state in states.items() if n not in beaten})
+        losers = self._halving.eliminated(self._rung, metric, states) if metric else {}
+        twins = self._halving.duplicates(self._rung, {n: state for n, state in states.items() if n not in losers})
         for point in (point for point in running if point.status == "pending"):
-            if (why := beaten.get(point.number)) is not None:
-                stopped: dict[str, object] = {"status": "stopped", "note": str(why)}
-            elif (twin := alike.get(point.number)) is not None:
+            if (elimination := losers.get(point.number)) is not None:
+                update: dict[str, object] = {"status": "stopped", "note": str(elimination)}
+            elif (twin := twins.get(point.number)) is not None:
                 n = len(self._halving.rungs[self._rung])
-                stopped = {"status": "stopped", "same_as": twin, "note": f"as point {twin} on all of {n} samples"}
+                update = {"status": "stopped", "same_as": twin, "note": f"as point {twin} on all of {n} samples"}
             else:
                 continue
-            sweep = sweep.with_point(point.model_copy(update=stopped))
+            sweep = sweep.with_point(point.model_copy(update=update))
         return sweep
 
 

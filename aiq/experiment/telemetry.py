@@ -46,8 +46,8 @@ class Telemetry:
             from opentelemetry.sdk.trace import TracerProvider
             from opentelemetry.sdk.trace.export import BatchSpanProcessor
         except ImportError as error:
-            why = "telemetry.otlp_endpoint needs more packages: pip install 'aiq-bench[otel]'"
-            raise ConfigError(f"{why} ({error})") from None
+            message = "telemetry.otlp_endpoint needs more packages: pip install 'aiq-bench[otel]'"
+            raise ConfigError(f"{message} ({error})") from None
 
         headers = headers_of("telemetry", settings.headers_env)
         self.content = settings.content
@@ -55,8 +55,8 @@ class Telemetry:
         self._endpoint = f"{(settings.otlp_endpoint or '').rstrip('/')}/v1/traces"
         self._log = _Log()
         self._exporter = _Exporter(OTLPSpanExporter(self._endpoint, headers=headers, timeout=EXPORT_SECONDS))
-        about = {"service.name": "aiq", "service.version": __version__}
-        self._provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
+        resource = {"service.name": "aiq", "service.version": __version__}
+        self._provider = TracerProvider(resource=Resource.create(resource), shutdown_on_exit=False)
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer("aiq", __version__)
 
@@ -67,9 +67,9 @@ class Telemetry:
         from opentelemetry.context import Context
         from opentelemetry.trace import set_span_in_context
 
-        place = set_span_in_context(parent, Context()) if parent else Context()
-        about = attributes_of({"gen_ai.operation.name": operation, **attributes})
-        span = self._tracer.start_span(utf8_safe(f"{operation} {name}"), place, attributes=about, **more)
+        context = set_span_in_context(parent, Context()) if parent else Context()
+        known_attributes = attributes_of({"gen_ai.operation.name": operation, **attributes})
+        span = self._tracer.start_span(utf8_safe(f"{operation} {name}"), context, attributes=known_attributes, **more)
         self._begun += span.is_recording()
         return span
 
@@ -80,10 +80,10 @@ class Telemetry:
         self._exporter.closing = True
         self._provider.shutdown()
         self._log.close()
-        if not (lost := self._begun - self._exporter.sent):
+        if not (n_lost := self._begun - self._exporter.sent):
             return None
-        why = self._log.first or "no time was left"
-        return f"telemetry: {lost} of {self._begun} spans did not reach {self._endpoint} ({why})"
+        reason = self._log.first or "no time was left"
+        return f"telemetry: {n_lost} of {self._begun} spans did not reach {self._endpoint} ({reason})"
 
 
 class _Exporter:
@@ -136,17 +136,17 @@ class RunSpan:
 
     def __init__(self, telemetry: Telemetry, experiment: str, run_id: str) -> None:
         self._telemetry = telemetry
-        self._about = {"aiq.run.id": run_id}
-        self._span = telemetry.begin(_RUN, experiment, None, {"gen_ai.workflow.name": experiment, **self._about})
+        self._attributes = {"aiq.run.id": run_id}
+        self._span = telemetry.begin(_RUN, experiment, None, {"gen_ai.workflow.name": experiment, **self._attributes})
 
     @contextmanager
     def session(self, account: Account, name: str, key: SampleKey, attempt: int) -> Iterator[Callable[[Event], None]]:
         """Open the span of a session of the agent or judge of this name; yields the receiver of its events."""
-        conversation = f"{self._about['aiq.run.id']}/{key.sample_id}/{key.epoch}/{attempt}"
+        conversation = f"{self._attributes['aiq.run.id']}/{key.sample_id}/{key.epoch}/{attempt}"
         agent = {"gen_ai.agent.name": name, "gen_ai.conversation.id": conversation}
-        operation, about = (_AGENT, agent) if account == "agent" else (_JUDGE, {"aiq.judge": name})
-        place = {"aiq.sample.id": key.sample_id, "aiq.epoch": key.epoch, "aiq.attempt": attempt}
-        root = self._telemetry.begin(operation, name, self._span, {**about, **self._about, **place})
+        operation, attributes = (_AGENT, agent) if account == "agent" else (_JUDGE, {"aiq.judge": name})
+        key_attributes = {"aiq.sample.id": key.sample_id, "aiq.epoch": key.epoch, "aiq.attempt": attempt}
+        root = self._telemetry.begin(operation, name, self._span, {**attributes, **self._attributes, **key_attributes})
         spans = _SessionSpans(self._telemetry, root)
         try:
             yield spans.on_event
@@ -171,12 +171,12 @@ class _SessionSpans:
             return  # it has ended, or was not sampled
         match event:
             case ModelCalled():
-                self._model(event)
+                self._model_call(event)
             case ToolCalled():
-                about = {"gen_ai.tool.type": "function", "gen_ai.tool.call.id": event.call_id}
-                about |= {"gen_ai.tool.name": event.tool}
+                attributes = {"gen_ai.tool.type": "function", "gen_ai.tool.call.id": event.call_id}
+                attributes |= {"gen_ai.tool.name": event.tool}
                 texts = self._texts({"gen_ai.tool.call.arguments": event.arguments})
-                self._begin(event, _TOOL, event.tool, event.call_id, {**about, **texts})
+                self._begin(event, _TOOL, event.tool, event.call_id, {**attributes, **texts})
             case ToolReturned():
                 self._end(_TOOL, event.call_id, event.error, {"gen_ai.tool.call.result": event.content})
             case AgentStarted():
@@ -194,8 +194,8 @@ class _SessionSpans:
 
     def _parent(self, event: Event) -> "Span":
         """The span that the event belongs to: of a sub-agent, a tool call or the session."""
-        opened = (self._open[operation, event.parent_id or ""] for operation in (_AGENT, _TOOL))
-        return next((spans[-1] for spans in opened if spans), self._root)
+        candidates = (self._open[operation, event.parent_id or ""] for operation in (_AGENT, _TOOL))
+        return next((spans[-1] for spans in candidates if spans), self._root)
 
     def _begin(self, event: Event, operation: str, name: str, call: str, attributes: Mapping[str, Any]) -> None:
         span = self._telemetry.begin(operation, name, self._parent(event), attributes)
@@ -209,12 +209,12 @@ class _SessionSpans:
                 self._fail(span, error, None)
             span.end()
 
-    def _model(self, event: ModelCalled) -> None:
+    def _model_call(self, event: ModelCalled) -> None:
         """A model call, which is reported once it has ended."""
         from opentelemetry.trace import SpanKind
 
-        ended = time.time_ns()
-        about: dict[str, Any] = {
+        end_time = time.time_ns()
+        attributes: dict[str, Any] = {
             "gen_ai.provider.name": _API,
             "gen_ai.request.model": event.model,
             "gen_ai.response.finish_reasons": event.finish_reason and [event.finish_reason],
@@ -222,7 +222,7 @@ class _SessionSpans:
             "aiq.send": event.attempt,
         }
         if (usage := event.usage) and not usage.unreported_calls:
-            about |= {
+            attributes |= {
                 "gen_ai.usage.input_tokens": usage.input_tokens,
                 "gen_ai.usage.output_tokens": usage.output_tokens,
                 "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
@@ -230,29 +230,29 @@ class _SessionSpans:
             }
         if self._telemetry.content:
             reply = [{"role": "assistant", **event.reply}] if isinstance(event.reply, Mapping) else []
-            said = {"gen_ai.input.messages": messages_of(event.messages), "gen_ai.output.messages": messages_of(reply)}
-            about |= self._texts(said)
-        timed = {"kind": SpanKind.CLIENT, "start_time": ended - round(event.latency_ms * 1e6)}
-        span = self._telemetry.begin(event.operation, event.model, self._parent(event), about, **timed)
+            texts = {"gen_ai.input.messages": messages_of(event.messages), "gen_ai.output.messages": messages_of(reply)}
+            attributes |= self._texts(texts)
+        options = {"kind": SpanKind.CLIENT, "start_time": end_time - round(event.latency_ms * 1e6)}
+        span = self._telemetry.begin(event.operation, event.model, self._parent(event), attributes, **options)
         if event.error is not None:
             answered = event.status not in (None, 200)
             self._fail(span, str(event.status) if answered else "_OTHER", event.error)
-        span.end(ended)
+        span.end(end_time)
 
     def _texts(self, texts: Mapping[str, Any]) -> dict[str, Any]:
         """Attributes with contents, if these are to be sent; anything but text as JSON."""
         if not self._telemetry.content:
             return {}
         return {
-            name: said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-            for name, said in texts.items()
+            name: content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+            for name, content in texts.items()
         }
 
-    def _fail(self, span: "Span", kind: str, said: str | None) -> None:
+    def _fail(self, span: "Span", kind: str, message: str | None) -> None:
         from opentelemetry.trace import StatusCode
 
         span.set_attribute("error.type", str(kind))
-        span.set_status(StatusCode.ERROR, utf8_safe(said) if said and self._telemetry.content else None)
+        span.set_status(StatusCode.ERROR, utf8_safe(message) if message and self._telemetry.content else None)
 
 
 def attributes_of(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,7 +266,7 @@ def messages_of(wire: Any) -> list[dict[str, Any]]:
 
     https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
     """
-    return [{"role": said.get("role"), "parts": list(_parts(said))} for said in _objects(wire)]
+    return [{"role": message.get("role"), "parts": list(_parts(message))} for message in _objects(wire)]
 
 
 def _parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -280,8 +280,8 @@ def _parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield {"type": "text", "content": part["text"]} if "text" in part else part
     for call in _objects(message.get("tool_calls")):
         for function in _objects([call.get("function")]):
-            made = {name: function.get(name) for name in ("name", "arguments")}
-            yield {"type": "tool_call", "id": call.get("id"), **made}
+            fields = {name: function.get(name) for name in ("name", "arguments")}
+            yield {"type": "tool_call", "id": call.get("id"), **fields}
 
 
 def _objects(values: Any) -> list[Mapping[str, Any]]:

@@ -13,7 +13,7 @@ from aiq.core.errors import ConfigError
 from aiq.core.settings import Plugin, Settings
 from aiq.core.tools import Toolbox
 
-_MOST = 32  # agents kept with settings that clients chose; each has compiled its graph
+_MAX_VARIANTS = 32  # agents kept with settings that clients chose; each has compiled its graph
 
 
 class Agents:
@@ -62,7 +62,7 @@ class Agents:
             plugin = self._plugins[name]
             self._variants[key], _ = Plugin(target=plugin.target, **{**plugin.given, **chosen}).make("context")
             _check(self._variants[key], self._tools)
-            if len(self._variants) > _MOST:
+            if len(self._variants) > _MAX_VARIANTS:
                 self._variants.popitem(last=False)
         self._variants.move_to_end(key)
         return self._variants[key]

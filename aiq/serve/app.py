@@ -39,8 +39,8 @@ from aiq.serve.wire import (
 )
 
 _PAGE = Path(__file__).parent / "page"
-_NEEDS = {401: "no valid key", 403: "without keys: not from this machine", 429: "too many for one key; Retry-After"}
-_OF_BODY = {408: "the body came too slowly", 413: "the body is over 1 MB", 415: "the body is not JSON"}
+_NO_ACCESS = {401: "no valid key", 403: "without keys: not from this machine", 429: "too many for one key; Retry-After"}
+_BODY_ERRORS = {408: "the body came too slowly", 413: "the body is over 1 MB", 415: "the body is not JSON"}
 _NO_TASK = {404: "this key has no such task"}
 _INVALID = {422: "not as described here"}
 
@@ -52,7 +52,7 @@ _EXAMPLES = {
 
 
 _ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
-"""Spelled out, because a `model` would get the media type of the route's success; `_open` adds the schema itself."""
+"""Spelled out, because a `model` would get the media type of the route's success; `_open_routes` adds the schema."""
 _EVENT = {
     "type": "object",
     "properties": {
@@ -68,7 +68,7 @@ _EVENT = {
 
 
 def _errors(*groups: dict[int, str]) -> dict[int | str, dict[str, Any]]:
-    return {status: {"description": why, "content": _ERROR} for group in groups for status, why in group.items()}
+    return {status: {"description": reason, "content": _ERROR} for group in groups for status, reason in group.items()}
 
 
 def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
@@ -81,23 +81,23 @@ def make_app(service: Service, render: Callable[[str], str]) -> ASGIApp:
         redoc_url=None,
         redirect_slashes=False,  # which would go to whatever host the request names
     )
-    routers = (_api(service, render), _open(service))
+    routers = (_api_routes(service, render), _open_routes(service))
     for router in routers:
         app.include_router(router)
     app.state.routes = [route for router in routers for route in router.routes]
     for error in (Refused, HTTPException, RequestValidationError, Exception):
-        app.add_exception_handler(error, _failed)
-    gated: ASGIApp = Gate(app, service.keys, service.settings)
+        app.add_exception_handler(error, _error_response)
+    gate: ASGIApp = Gate(app, service.keys, service.settings)
     origins = service.settings.origins
     if not origins:
-        return gated
+        return gate
     methods, headers = ["GET", "POST", "DELETE"], [KEY_HEADER, "Content-Type", "Idempotency-Key", "Last-Event-ID"]
-    return CORSMiddleware(gated, allow_origins=origins, allow_methods=methods, allow_headers=headers)
+    return CORSMiddleware(gate, allow_origins=origins, allow_methods=methods, allow_headers=headers)
 
 
-def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
+def _api_routes(service: Service, render: Callable[[str], str]) -> APIRouter:
     key = [] if service.keys.keyless else [Security(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
-    api = APIRouter(prefix="/api/v1", dependencies=key, responses=_errors(_NEEDS))
+    api = APIRouter(prefix="/api/v1", dependencies=key, responses=_errors(_NO_ACCESS))
     new_task: Any = task_request(service.settings, service.agents.choices)
 
     @api.post(
@@ -106,7 +106,7 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         response_model=TaskSummary,
         responses={
             200: {"model": TaskSummary, "description": "created before, with this Idempotency-Key"},
-            **_errors(_OF_BODY, _INVALID, {402: "the key's budget is used up"}),
+            **_errors(_BODY_ERRORS, _INVALID, {402: "the key's budget is used up"}),
             **_errors({409: "the Idempotency-Key belongs to another request", 503: "the queue is full; Retry-After"}),
         },
     )
@@ -117,8 +117,8 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         idempotency_key: Annotated[str, Header(max_length=200, pattern=r"^[!-~]*$")] = "",
     ) -> TaskSummary:
         """Ask an agent. The answer takes a while: follow `/api/v1/stream/sse`, or poll the task."""
-        given = store.Request(query=asked.query, agent=asked.agent, turns=tuple(asked.turns), chosen=asked.chosen())
-        task, new = service.submit(request.state.owner, given, idempotency_key or None)
+        stored = store.Request(query=asked.query, agent=asked.agent, turns=tuple(asked.turns), chosen=asked.chosen())
+        task, new = service.submit(request.state.owner, stored, idempotency_key or None)
         response.status_code = 202 if new else 200
         response.headers["Location"] = f"/api/v1/tasks/{task.id}"
         return summary_of(task)
@@ -131,16 +131,16 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=100)] = 20,
     ) -> TaskList:
         """The key's tasks, the latest first."""
-        found = service.store.tasks(request.state.owner, status, before, limit)
-        last = found[-1].number if len(found) == limit else None
-        return TaskList(tasks=tuple(map(summary_of, found)), next=last)
+        tasks = service.store.tasks(request.state.owner, status, before, limit)
+        last = tasks[-1].number if len(tasks) == limit else None
+        return TaskList(tasks=tuple(map(summary_of, tasks)), next=last)
 
     @api.get("/tasks/{task_id}", response_model=TaskView, responses=_errors(_NO_TASK, _INVALID))
     async def get_task(request: Request, task_id: TaskId) -> TaskView:
         """A task: its progress, and its report with citations, audit and usage."""
         return service.view(service.task(request.state.owner, task_id))
 
-    @api.delete("/tasks/{task_id}", response_model=TaskView, responses=_errors(_OF_BODY, _NO_TASK, _INVALID))
+    @api.delete("/tasks/{task_id}", response_model=TaskView, responses=_errors(_BODY_ERRORS, _NO_TASK, _INVALID))
     async def cancel_task(request: Request, task_id: TaskId) -> TaskView:
         """Cancel a task: its work ends at once and costs nothing more. One that has ended stays as it is."""
         return service.view(await service.cancel(service.task(request.state.owner, task_id)))
@@ -183,13 +183,13 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
         task = service.task(owner, workflow_id)
         if task.status not in UNFINISHED and last_event_id >= service.store.last_event(task):
             return Response(status_code=204)  # which tells an EventSource not to reconnect
-        held = service.streams.count_stream(owner)
-        return EventStream(service.streams.events(task, last_event_id), held, service.settings.stall_seconds)
+        slot = service.streams.count_stream(owner)
+        return EventStream(service.streams.events(task, last_event_id), slot, service.settings.stall_seconds)
 
     @api.post(
         "/approvals/decision",
         response_model=DecisionTaken,
-        responses=_errors(_OF_BODY, _NO_TASK, _INVALID, {409: "the task is not waiting for this approval"}),
+        responses=_errors(_BODY_ERRORS, _NO_TASK, _INVALID, {409: "the task is not waiting for this approval"}),
     )
     async def decide(request: Request, decision: DecisionRequest) -> DecisionTaken:
         """Approve a plan, reject it, or say what to change; or answer a question."""
@@ -200,9 +200,9 @@ def _api(service: Service, render: Callable[[str], str]) -> APIRouter:
     return api
 
 
-def _open(service: Service) -> APIRouter:
+def _open_routes(service: Service) -> APIRouter:
     """What needs no key: health, and the page."""
-    routes = APIRouter(responses={403: {"model": ErrorBody, "description": _NEEDS[403]}})
+    routes = APIRouter(responses={403: {"model": ErrorBody, "description": _NO_ACCESS[403]}})
 
     @routes.get("/health", response_model=Health)
     async def health() -> Health:
@@ -217,25 +217,25 @@ def _open(service: Service) -> APIRouter:
         return Health(status="ok")
 
     for path, name in (("/", "index.html"), ("/page.js", "page.js"), ("/page.css", "page.css")):
-        routes.add_api_route(path, _file(name), include_in_schema=False)
+        routes.add_api_route(path, _file_route(name), include_in_schema=False)
     return routes
 
 
-def _file(name: str) -> Callable[[], Any]:
+def _file_route(name: str) -> Callable[[], Any]:
     async def file() -> FileResponse:
         return FileResponse(_PAGE / name)
 
     return file
 
 
-async def _failed(request: Request, error: Exception) -> JSONResponse:
+async def _error_response(request: Request, error: Exception) -> JSONResponse:
     match error:
         case Refused():
             return error.answer()
         case HTTPException():
             return _http_error(request, error).answer()
         case RequestValidationError():
-            return _invalid(error).answer()
+            return _validation_error(error).answer()
     return Refused(500, "internal", "the server failed; see its log").answer()
 
 
@@ -251,12 +251,12 @@ def _http_error(request: Request, error: HTTPException) -> Refused:
     return Refused(error.status_code, code, error.detail, headers=headers)
 
 
-def _invalid(error: RequestValidationError) -> Refused:
+def _validation_error(error: RequestValidationError) -> Refused:
     """Where the error is and what is wrong, without the value that was sent."""
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body" and "[" not in str(part))[:200]
+    location = ".".join(str(part) for part in first["loc"] if part != "body" and "[" not in str(part))[:200]
     if first["type"] == "json_invalid":
-        where = f"the body is not JSON (at character {where})"
+        location = f"the body is not JSON (at character {location})"
     unknown = first["type"] == "extra_forbidden"
-    why = "there is no such field; /openapi.json lists those of each agent" if unknown else first["msg"]
-    return Refused(422, "invalid_request", f"{where}: {why}".removeprefix(": ")[:500])
+    reason = "there is no such field; /openapi.json lists those of each agent" if unknown else first["msg"]
+    return Refused(422, "invalid_request", f"{location}: {reason}".removeprefix(": ")[:500])

@@ -22,18 +22,18 @@ class Approvals:
 
     async def ask(self, task: Task, kind: Literal["plan", "question"], prompt: str) -> str:
         """The answer to a plan or question, as agents expect it from their user."""
-        asked = Asked(approval_id=secrets.token_hex(8), kind=kind, prompt=utf8_safe(prompt))
-        decision = self._decisions[asked.approval_id] = asyncio.get_running_loop().create_future()
-        payload = asked.model_dump(exclude={"prompt"})
-        event = NewEvent("APPROVAL_REQUESTED", asked.prompt, payload)
-        self._streams.publish(task, event, status="waiting", approval=asked)
+        approval = Asked(approval_id=secrets.token_hex(8), kind=kind, prompt=utf8_safe(prompt))
+        decision = self._decisions[approval.approval_id] = asyncio.get_running_loop().create_future()
+        payload = approval.model_dump(exclude={"prompt"})
+        event = NewEvent("APPROVAL_REQUESTED", approval.prompt, payload)
+        self._streams.publish(task, event, status="waiting", approval=approval)
         answer = "reject" if kind == "plan" else "skip"
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._seconds):
                     answer = await decision
         finally:
-            del self._decisions[asked.approval_id]
+            del self._decisions[approval.approval_id]
             if not self._streams.has_ended(task):
                 event = NewEvent("APPROVAL_DECISION", answer, payload)
                 self._streams.publish(task, event, status="running", approval=None)
@@ -44,11 +44,11 @@ class Approvals:
         decision = self._decisions.get(approval_id)
         if task.approval is None or task.approval.approval_id != approval_id or decision is None or decision.done():
             raise Refused(409, "not_waiting", "the task is not waiting for this approval")
-        words = feedback.strip()
+        text = feedback.strip()
         if task.approval.kind == "plan":
-            decision.set_result("approve" if approved else words or "reject")
+            decision.set_result("approve" if approved else text or "reject")
         else:
-            decision.set_result(words if approved and words else "skip")
+            decision.set_result(text if approved and text else "skip")
 
 
 class Watcher:

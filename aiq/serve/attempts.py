@@ -61,11 +61,11 @@ class Attempts:
         if task.attempt > 1 and self.can_resume(task):
             agent = cast("Agent", _Resuming(agent))
         sample = self._sample(task)
-        own: dict[str, Any] = {"user": user, "spend": spend, "memory": ""}
-        own |= {"limits": self._limits.model_copy(update={"run_usd": usd})}
-        own |= {"now": datetime.now(UTC)} if self._live else {}
+        fields: dict[str, Any] = {"user": user, "spend": spend, "memory": ""}
+        fields |= {"limits": self._limits.model_copy(update={"run_usd": usd})}
+        fields |= {"now": datetime.now(UTC)} if self._live else {}
         with (
-            self._run.sessions.agent(task.request.agent, sample, 1, task.attempt, on_event, **own) as session,
+            self._run.sessions.agent(task.request.agent, sample, 1, task.attempt, on_event, **fields) as session,
             suppress(AiqError),  # the row has it; what ends a run does not end a server
         ):
             try:

@@ -60,25 +60,25 @@ class Gate:
         length = headers.get("content-length", "")
         if length.isdecimal() and int(length) > MOST_BYTES:
             raise _TOO_LARGE
-        body, more = b"", True
+        body, more_body = b"", True
         try:
             async with asyncio.timeout(self._settings.body_seconds):
-                while more:
+                while more_body:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         break
                     body += message.get("body", b"")
-                    more = message.get("more_body", False)
+                    more_body = message.get("more_body", False)
                     if len(body) > MOST_BYTES:
                         raise _TOO_LARGE
         except TimeoutError:
             raise Refused(408, "timeout", "the body did not arrive in time") from None
         if body and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Refused(415, "not_json", "send Content-Type: application/json")
-        first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replay() -> Message:
-            return first.pop() if first else await receive()
+            return messages.pop() if messages else await receive()
 
         return replay
 

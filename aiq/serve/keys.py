@@ -30,10 +30,10 @@ class Keys:
         """The name of the key that sends a request. Raises Refused for an unknown key, and for one request too many."""
         name = ""
         if not self.keyless:
-            known = self._store.key(key)
-            if known is None:
+            stored_key = self._store.key(key)
+            if stored_key is None:
                 raise Refused(401, "unauthorized", f"send a valid key in the header {KEY_HEADER}")
-            name = known.name
+            name = stored_key.name
         now, times = time.monotonic(), self._times[name]
         while times and times[0] <= now - 60:
             times.popleft()
@@ -51,8 +51,8 @@ class Keys:
 
     def usd(self, owner: str) -> float | None:
         """What the owner may spend in total; None: no limit."""
-        own = next((key.usd for key in self._store.all_keys() if key.name == owner), None)
-        return self._limits.usd if own is None else own
+        own_limit = next((key.usd for key in self._store.all_keys() if key.name == owner), None)
+        return self._limits.usd if own_limit is None else own_limit
 
     def check_budget(self, owner: str) -> None:
         """Raises Refused if the owner's budget is used up."""

@@ -49,15 +49,15 @@ class ServedRun:
     ) -> None:
         self.folder = RunFolder(home / new_run_id())
         settings = settings.changed("dataset", path=str(self.folder.path / QUESTIONS))
-        none = Dataset(name=settings.dataset.name, samples=Samples(), fingerprint="", size=0)
+        dataset = Dataset(name=settings.dataset.name, samples=Samples(), fingerprint="", size=0)
         name = agents.names[0]
         agent, options = agents.agent(name, {}), {"agent": name}
-        plan = RunPlan(settings, tuple(overrides), agent, settings.agent.settings, (), none, options=options)
+        plan = RunPlan(settings, tuple(overrides), agent, settings.agent.settings, (), dataset, options=options)
         self._start = time.monotonic()
         self.folder.create()
         self._lock = self.folder.lock()
         self.folder.write_manifest(new_manifest(plan, self.folder.run_id))
-        self.sessions = Sessions(settings, resources, self.folder, UsageLedger(), lambda why, seconds: None)
+        self.sessions = Sessions(settings, resources, self.folder, UsageLedger(), lambda reason, seconds: None)
         self._rows: Journal[SampleRow] = Journal(self.folder.samples_path)
         self._questions: Journal[AskedQuestion] = Journal(self.folder.path / QUESTIONS)
 
@@ -67,8 +67,8 @@ class ServedRun:
 
     def keep(self, sample: Sample, row: SampleRow) -> int:
         """Append an ended attempt with its question; returns the byte at which its row begins."""
-        given = sample.question.model_dump(include={"thread_id", "collection_name"})
-        self._questions.append(AskedQuestion(id=sample.id, question=sample.question.text, turns=sample.turns, **given))
+        fields = sample.question.model_dump(include={"thread_id", "collection_name"})
+        self._questions.append(AskedQuestion(id=sample.id, question=sample.question.text, turns=sample.turns, **fields))
         place = self._rows.size
         self._rows.append(row)
         return place
@@ -84,16 +84,16 @@ class ServedRun:
 def end(folder: RunFolder, seconds: float) -> None:
     """Write the manifest and the summary of a run that has ended or was cut off (then its `seconds` are unknown)."""
     manifest, state = folder.read_manifest(), read_state(folder)
-    changed: dict[str, Any] = {
+    update: dict[str, Any] = {
         "status": "finished",
         "finished": utc_now(),
         "counts": {"attempts_planned": len(state.spec.keys), **state.statuses(), "judge_errors": 0},
     }
     with suppress(DatasetError):  # there were no questions
-        asked = datasets.load(manifest.section("dataset", DatasetSettings), seed=0, limit=None)
-        identity = {"name": asked.name, "fingerprint": asked.fingerprint}
-        changed["dataset"] = DatasetIdentity(**identity, size=asked.size, samples=len(asked.samples))
-    manifest = manifest.model_copy(update=changed)
+        dataset = datasets.load(manifest.section("dataset", DatasetSettings), seed=0, limit=None)
+        identity = {"name": dataset.name, "fingerprint": dataset.fingerprint}
+        update["dataset"] = DatasetIdentity(**identity, size=dataset.size, samples=len(dataset.samples))
+    manifest = manifest.model_copy(update=update)
     folder.write_manifest(manifest)
     folder.write_summary(summarise(manifest, state, seconds))
 

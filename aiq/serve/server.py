@@ -20,7 +20,7 @@ from aiq.serve.settings import ServeSettings, Setup
 from aiq.serve.tasks import Service, running_service
 
 _KEEP_ALIVE_SECONDS = 30
-_MORE_CONNECTIONS = 200  # besides streams
+_EXTRA_CONNECTIONS = 200  # besides streams
 
 
 def listen(settings: ServeSettings) -> socket.socket:
@@ -29,8 +29,8 @@ def listen(settings: ServeSettings) -> socket.socket:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((settings.host, settings.port), family=family, backlog=512)
     except OSError as error:
-        why = str(error.strerror or error).partition(" (")[0]
-        raise ConfigError(f"serve.host={settings.host} serve.port={settings.port}: {why}; choose another") from None
+        reason = str(error.strerror or error).partition(" (")[0]
+        raise ConfigError(f"serve.host={settings.host} serve.port={settings.port}: {reason}; choose another") from None
 
 
 class Connection(H11Protocol):
@@ -42,15 +42,15 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        self.loop.call_later(self._seconds, self._look, (None, True))
+        self.loop.call_later(self._seconds, self._check_idle, (None, True))
 
-    def _look(self, before: tuple[Any, bool]) -> None:
+    def _check_idle(self, last_state: tuple[Any, bool]) -> None:
         """Close the connection if it waits for a request, as it already did at the last look."""
-        now = (self.cycle, self.cycle is None or self.cycle.response_complete)
-        if now == before and now[1]:
+        state = (self.cycle, self.cycle is None or self.cycle.response_complete)
+        if state == last_state and state[1]:
             self.transport.close()
         elif not self.transport.is_closing():
-            self.loop.call_later(self._seconds, self._look, now)
+            self.loop.call_later(self._seconds, self._check_idle, state)
 
 
 class Server(uvicorn.Server):
@@ -69,7 +69,7 @@ class Server(uvicorn.Server):
                 server_header=False,
                 timeout_keep_alive=_KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=5,
-                limit_concurrency=settings.streams + _MORE_CONNECTIONS,
+                limit_concurrency=settings.streams + _EXTRA_CONNECTIONS,
             )
         )
         self._ending = ending
@@ -84,13 +84,13 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Instead of uvicorn's, which sends itself the signal again and so cuts off what is still to be written."""
         loop = asyncio.get_running_loop()
-        with ExitStack() as handled:
+        with ExitStack() as stack:
             for number in (signal.SIGINT, signal.SIGTERM):
                 try:
                     loop.add_signal_handler(number, self.end)
                 except (ValueError, RuntimeError):  # not the main thread, so no signal arrives
                     break
-                handled.callback(loop.remove_signal_handler, number)
+                stack.callback(loop.remove_signal_handler, number)
             yield
 
 

@@ -18,10 +18,10 @@ from aiq.runs.folder import Folder
 
 _DEFAULTS = ("experiment=full_freshqa", "agent=ai_q_chat")
 """If no experiment is chosen: AI-Q on the closed world, at the world's time."""
-_OWN = ("judge=[]", "dataset=questions", "dataset.path=questions.jsonl", "name=serve")
-_OF_RUNS = ("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "cassette")
+_FIXED = ("judge=[]", "dataset=questions", "dataset.path=questions.jsonl", "name=serve")
+_RUN_SETTINGS = ("dataset", "epochs", "limit", "judge", "judge_reliability", "name", "cassette")
 _UNUSED = {
-    **dict.fromkeys(_OF_RUNS, "a server's samples are the tasks that clients send"),
+    **dict.fromkeys(_RUN_SETTINGS, "a server's samples are the tasks that clients send"),
     "resume": "a server continues its unfinished tasks by itself",
     "user": "a task's user is whoever sends approvals",
     **{f"limits.run_{quantity}": "what a key may spend is serve.key.usd" for quantity in get_args(Quantity)},
@@ -87,14 +87,14 @@ class Setup:
 
 def setup_of(given: Sequence[str]) -> Setup:
     """Raises ConfigError, one line."""
-    own = [text for text in given if _section(text) == "serve"]
-    composed, config = live_config([text for text in given if text not in own], _DEFAULTS, _UNUSED, _OWN)
-    run, api = settings_from(config), validate(ServeSettings, compose_group("serve", "default", own), "serve")
-    agents = {compose_with_options(composed)[1]["agent"]: run.agent}
-    others = [text for text in composed if _section(text) != "agent"]
+    api_overrides = [text for text in given if _section(text) == "serve"]
+    overrides, config = live_config([text for text in given if text not in api_overrides], _DEFAULTS, _UNUSED, _FIXED)
+    run, api = settings_from(config), validate(ServeSettings, compose_group("serve", "default", api_overrides), "serve")
+    agents = {compose_with_options(overrides)[1]["agent"]: run.agent}
+    other_overrides = [text for text in overrides if _section(text) != "agent"]
     for name in dict.fromkeys(api.agents):
         if name not in agents:
-            agents[name] = settings_from(compose([*others, f"agent={name}"])).agent
+            agents[name] = settings_from(compose([*other_overrides, f"agent={name}"])).agent
     return Setup(given, run, api, agents, config["clock"] == "now")
 
 

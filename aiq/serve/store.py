@@ -130,8 +130,8 @@ class Store:
         return [Key(**row) for row in map(dict, rows)]
 
     def key(self, given: str) -> Key | None:
-        found = self._one("SELECT name, usd, created FROM keys WHERE digest = ?", _digest(given))
-        return None if found is None else Key(**found)
+        row = self._row("SELECT name, usd, created FROM keys WHERE digest = ?", _digest(given))
+        return None if row is None else Key(**row)
 
     # tasks
 
@@ -145,21 +145,21 @@ class Store:
 
     def task(self, task_id: str) -> Task:
         """Raises KeyError."""
-        found = self._one("SELECT * FROM tasks WHERE id = ?", task_id)
-        if found is None:
+        row = self._row("SELECT * FROM tasks WHERE id = ?", task_id)
+        if row is None:
             raise KeyError(task_id)
-        return Task(**found)
+        return Task(**row)
 
     def repeated(self, owner: str, idempotency: str) -> Task | None:
         """The task that was created with this idempotency key."""
-        found = self._one("SELECT * FROM tasks WHERE owner = ? AND idempotency = ?", owner, idempotency)
-        return None if found is None else Task(**found)
+        row = self._row("SELECT * FROM tasks WHERE owner = ? AND idempotency = ?", owner, idempotency)
+        return None if row is None else Task(**row)
 
     def tasks(self, owner: str, status: TaskStatus | None, before: int, most: int) -> list[Task]:
         """An owner's tasks with numbers below `before`, the latest first."""
-        wanted = [("owner = ?", owner), ("status = ?", status), ("number < ?", before)]
-        given = [(text, value) for text, value in wanted if value is not None]
-        where, values = " AND ".join(text for text, _ in given), [value for _, value in given]
+        conditions = [("owner = ?", owner), ("status = ?", status), ("number < ?", before)]
+        filters = [(text, value) for text, value in conditions if value is not None]
+        where, values = " AND ".join(text for text, _ in filters), [value for _, value in filters]
         query = f"SELECT * FROM tasks WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
         return [Task(**row) for row in map(dict, self._run(query, (*values, most)))]
 
@@ -190,17 +190,17 @@ class Store:
 
     def last_place(self, run: str) -> int:
         """Where the last known row of a run begins; 0 if none is known."""
-        found = self._run("SELECT MAX(place) FROM tasks WHERE run = ?", (run,)).fetchone()[0]
-        return int(found or 0)
+        place = self._run("SELECT MAX(place) FROM tasks WHERE run = ?", (run,)).fetchone()[0]
+        return int(place or 0)
 
     # events
 
     def add_events(self, task: Task, attempt: int, events: Sequence[NewEvent]) -> None:
         """Number the events and store them."""
         last = self.last_event(task)
-        for seq, told in enumerate(events, last + 1):
-            event = TaskEvent(workflow_id=task.id, seq=seq, timestamp=utc_now(), attempt=attempt, **told._asdict())
-            row = (task.number, seq, told.type, _line(event))
+        for seq, new_event in enumerate(events, last + 1):
+            event = TaskEvent(workflow_id=task.id, seq=seq, timestamp=utc_now(), attempt=attempt, **new_event._asdict())
+            row = (task.number, seq, new_event.type, _json_line(event))
             self._run("INSERT INTO events VALUES (?, ?, ?, ?)", row)
 
     def last_event(self, task: Task) -> int:
@@ -212,7 +212,7 @@ class Store:
         query = "SELECT seq, type, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?"
         return [tuple(row) for row in self._run(query, (task.number, after, most))]
 
-    def _one(self, query: str, *values: Any) -> dict[str, Any] | None:
+    def _row(self, query: str, *values: Any) -> dict[str, Any] | None:
         row = self._run(query, values).fetchone()
         return None if row is None else dict(row)
 
@@ -221,7 +221,7 @@ def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _line(event: TaskEvent) -> str:
+def _json_line(event: TaskEvent) -> str:
     """One line of JSON without secrets; a model may have cut a character in two, which UTF-8 cannot encode."""
     with suppress(ValueError):
         return mask_secrets(event.model_dump_json())

@@ -85,8 +85,8 @@ class Streams:
             batch = self._store.events(task, after, _BATCH)
             if batch:
                 yield batch
-                after, last, _ = batch[-1]
-                if last == "STREAM_END":
+                after, last_type, _ = batch[-1]
+                if last_type == "STREAM_END":
                     return
             elif changed is None or self.stopping:
                 return
@@ -119,14 +119,14 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._held:
             sending = asyncio.ensure_future(self._send_all(send))
-            leaving = asyncio.ensure_future(_left(receive))
+            leaving = asyncio.ensure_future(_wait_disconnect(receive))
             try:
                 await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 for task in (sending, leaving):
                     task.cancel()
-                ended = await asyncio.gather(sending, leaving, return_exceptions=True)
-        if ended[0] is None:  # only now, so that a reader can open its next stream as soon as this one has ended
+                results = await asyncio.gather(sending, leaving, return_exceptions=True)
+        if results[0] is None:  # only now, so that a reader can open its next stream as soon as this one has ended
             with suppress(TimeoutError):
                 await self._send(send, b"", more=False)
 
@@ -143,6 +143,6 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": body, "more_body": more})
 
 
-async def _left(receive: Receive) -> None:
+async def _wait_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -48,22 +48,22 @@ async def running_service(setup: Setup) -> AsyncIterator["Service"]:
     seconds = setup.run.limits.sample_seconds or api.task_seconds
     settings = setup.run.changed("limits", sample_seconds=seconds)
     home.create()
-    async with AsyncExitStack() as held:
-        held.enter_context(home.lock())
+    async with AsyncExitStack() as stack:
+        stack.enter_context(home.lock())
         store = Store(home.path / DATABASE)
-        held.callback(store.close)
+        stack.callback(store.close)
         if not store.all_keys() and not is_loopback(api.host):
-            why = "is reached from elsewhere, so it needs keys; make one with aiq serve --add-key NAME"
-            raise ConfigError(f"serve.host={api.host} {why}")
+            reason = "is reached from elsewhere, so it needs keys; make one with aiq serve --add-key NAME"
+            raise ConfigError(f"serve.host={api.host} {reason}")
         blank = blank_question(settings.knowledge)
-        resources = await held.enter_async_context(open_resources(settings))
+        resources = await stack.enter_async_context(open_resources(settings))
         agents.check(resources.tools)
         mark_ended(home.path)
         run = ServedRun(settings, setup.overrides, agents, resources, home.path)
-        held.callback(run.close)
+        stack.callback(run.close)
         attempts = Attempts(agents, settings, run, resources, blank, live=setup.live)
         service = Service(agents, api, store, run, attempts)
-        held.push_async_callback(service.stop)
+        stack.push_async_callback(service.stop)
         service.start(settings.runner.concurrency)
         yield service
 
@@ -113,10 +113,10 @@ class Service:
         for task in self.store.unfinished():
             self.streams.begin(task.id)
             if task.run is not None and task.run not in rows:
-                found = read_lines(
+                entries = read_lines(
                     self.run.rows(task.run), SampleRow.model_validate_json, self.store.last_place(task.run)
                 )
-                rows[task.run] = {(row.sample_id, row.attempt): (place, row) for row, place in found}
+                rows[task.run] = {(row.sample_id, row.attempt): (place, row) for row, place in entries}
             place, row = rows.get(task.run or "", {}).get((task.id, task.attempt), (0, None))
             if row is not None and row.status != "cancelled":
                 self._finish(task, row, place)
@@ -126,13 +126,13 @@ class Service:
             self._enqueue(task.id)
 
     def _begin_again(self, task: Task) -> None:
-        how, attempt = "checkpoint" if self._attempts.can_resume(task) else "start", task.attempt + 1
-        payload: dict[str, JsonValue] = {"what": "restart", "attempt": attempt, "from": how}
+        origin, attempt = "checkpoint" if self._attempts.can_resume(task) else "start", task.attempt + 1
+        payload: dict[str, JsonValue] = {"what": "restart", "attempt": attempt, "from": origin}
         event = NewEvent(
-            "ERROR_RECOVERY", f"the server was restarted; attempt {attempt} begins from the {how}", payload
+            "ERROR_RECOVERY", f"the server was restarted; attempt {attempt} begins from the {origin}", payload
         )
-        begun = task.model_copy(update={"attempt": attempt})
-        self.streams.publish(begun, event, status="queued", attempt=attempt, approval=None)
+        new_task = task.model_copy(update={"attempt": attempt})
+        self.streams.publish(new_task, event, status="queued", attempt=attempt, approval=None)
 
     # what clients ask for
 
@@ -149,9 +149,9 @@ class Service:
             raise Refused(503, "stopping", "the server is being restarted", retry=5)
         if len(self._queue) >= self.settings.queue:
             raise Refused(503, "queue_full", "too many tasks are waiting", retry=30)
-        most = self.settings.key.tasks
-        if self.store.unfinished_of(owner) >= most:
-            raise Refused(429, "too_many_tasks", f"this key has {most} unfinished tasks", retry=30)
+        limit = self.settings.key.tasks
+        if self.store.unfinished_of(owner) >= limit:
+            raise Refused(429, "too_many_tasks", f"this key has {limit} unfinished tasks", retry=30)
         self.keys.check_budget(owner)
         try:
             self.agents.agent(request.agent, request.chosen)
@@ -172,11 +172,11 @@ class Service:
 
     def view(self, task: Task) -> TaskView:
         """The task, with its report if there is one."""
-        shown = dict(summary_of(task), context=task.request.chosen, turns=task.request.turns)
-        shown |= {"approval": task.approval, "error": task.error, "run": task.run}
+        fields = dict(summary_of(task), context=task.request.chosen, turns=task.request.turns)
+        fields |= {"approval": task.approval, "error": task.error, "run": task.run}
         if task.run is not None and task.place is not None:
-            shown |= row_fields(row_at(SampleRow, self.run.rows(task.run), task.place))
-        return TaskView(**shown)
+            fields |= row_fields(row_at(SampleRow, self.run.rows(task.run), task.place))
+        return TaskView(**fields)
 
     async def cancel(self, task: Task) -> Task:
         """End the task, whatever it is doing; one that has ended stays as it is."""
@@ -186,9 +186,9 @@ class Service:
                     self._queue.remove(task.id)
             else:
                 self._cancelled.add(task.id)
-                insisting = asyncio.create_task(_cancel(work))
-                await asyncio.wait({insisting}, timeout=GRACE_SECONDS)
-            self._ended(task, "cancelled")
+                cancellation = asyncio.create_task(_cancel(work))
+                await asyncio.wait({cancellation}, timeout=GRACE_SECONDS)
+            self._end(task, "cancelled")
         return self.store.task(task.id)
 
     # work
@@ -224,12 +224,12 @@ class Service:
                 if ends:
                     ends[0]()
                 elif task.id in self._cancelled:
-                    self._ended(task, "cancelled")
+                    self._end(task, "cancelled")
                 elif isinstance(error, UserError):
-                    self._ended(task, "failed", error=ApiError(code="not_served", message=str(error)))
+                    self._end(task, "failed", error=ApiError(code="not_served", message=str(error)))
                 else:
-                    why = type(error).__name__ if error else "the result could not be written"
-                    self._ended(task, "failed", error=ApiError(code="internal", message=why))
+                    message = type(error).__name__ if error else "the result could not be written"
+                    self._end(task, "failed", error=ApiError(code="internal", message=message))
             except sqlite3.OperationalError:
                 await asyncio.sleep(_STORE_SECONDS)
 
@@ -258,8 +258,8 @@ class Service:
             with self.store.transaction():
                 if isinstance(event, ModelCalled) and event.usage is not None and event.usage.counted_usd:
                     self.store.spend(task, event.usage.counted_usd)
-                if (seen := as_new_event(event)) is not None:
-                    self.store.add_events(task, task.attempt, [seen])
+                if (new_event := as_new_event(event)) is not None:
+                    self.store.add_events(task, task.attempt, [new_event])
             loop.call_soon_threadsafe(self.streams.wake, task)  # a LangGraph node may run in a thread
 
         return on_event
@@ -272,9 +272,9 @@ class Service:
         elif status == "cancelled":
             status = "failed"  # by an error that would have ended a run: no such model, the key's budget
         payload = {"route": row.route, "citation_status": row.citation_status, "usage": usage_of(row.spent)}
-        self._ended(task, status, error_of(row) if status in ("failed", "limit") else None, payload, place=place)
+        self._end(task, status, error_of(row) if status in ("failed", "limit") else None, payload, place=place)
 
-    def _ended(
+    def _end(
         self,
         task: Task,
         status: TaskStatus,

@@ -29,11 +29,11 @@ def row_fields(row: SampleRow) -> dict[str, Any]:
     sources = {source.address: source for source in row.sources}
     valid = row.audit.valid_citations if row.audit else ()
     citations = []
-    for cited in valid:
-        source = sources.get(cited.source)
+    for entry in valid:
+        source = sources.get(entry.source)
         key = source.citation_key if source else None
-        url = None if key else cited.source
-        citations.append(Citation(number=cited.number, url=url, citation_key=key, title=source.title if source else ""))
+        url = None if key else entry.source
+        citations.append(Citation(number=entry.number, url=url, citation_key=key, title=source.title if source else ""))
     return {
         "result": row.report,
         "route": row.route,
@@ -51,7 +51,7 @@ def usage_of(used: Usage) -> dict[str, Any]:
     return {**tokens, "calls": used.calls, "estimated_cost": used.cost_usd}
 
 
-_SAID = {"AgentError", "LimitReached", "CutOff"}
+_PUBLIC = {"AgentError", "LimitReached", "CutOff"}
 """Errors whose messages are only about the task; those of others may contain addresses and paths of this machine."""
 
 
@@ -61,5 +61,5 @@ def error_of(row: SampleRow) -> ApiError:
         return ApiError(code="failed", message="the task failed")
     if row.error.type == "LimitReached" and row.error.message.startswith("limits.run_"):
         return ApiError(code="budget_used_up", message="the budget of this key is used up")
-    message = row.error.message if row.error.type in _SAID else f"{row.error.type}; see the server's run for more"
+    message = row.error.message if row.error.type in _PUBLIC else f"{row.error.type}; see the server's run for more"
     return ApiError(code=row.error.type, message=message)

@@ -96,11 +96,11 @@ class Body(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _whole_numbers(cls, given: Any) -> Any:
+    def _whole_numbers(cls, body: Any) -> Any:
         """JSON has one kind of number: 3.0 is 3."""
-        if not isinstance(given, dict):
-            return given
-        return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in given.items()}
+        if not isinstance(body, dict):
+            return body
+        return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in body.items()}
 
 
 class DecisionRequest(Body):
@@ -155,9 +155,9 @@ class NewTask(Body):
 
     def chosen(self) -> dict[str, JsonValue]:
         """The settings given in the request, in its context or beside it (which takes precedence)."""
-        beside = self.model_dump(mode="json", exclude=set(NewTask.model_fields), exclude_unset=True)
+        top_level = self.model_dump(mode="json", exclude=set(NewTask.model_fields), exclude_unset=True)
         context = {} if self.context is None else self.context.model_dump(mode="json", exclude_unset=True)
-        return {**context, **beside}
+        return {**context, **top_level}
 
 
 def task_request(settings: ServeSettings, choices: Mapping[str, Mapping[str, FieldInfo]]) -> Any:
@@ -169,29 +169,29 @@ def task_request(settings: ServeSettings, choices: Mapping[str, Mapping[str, Fie
     if len(models) == 1:  # pydantic does not accept this as a union
         return models[first]
 
-    def agent(given: Any) -> Any:
-        return given.get("agent", first) if isinstance(given, dict) else first
+    def agent(body: Any) -> Any:
+        return body.get("agent", first) if isinstance(body, dict) else first
 
-    tagged = tuple(Annotated[model, Tag(name)] for name, model in models.items())
-    unknown = f"agent: should be one of {', '.join(models)}"  # without what was sent, which pydantic would repeat
+    types = tuple(Annotated[model, Tag(name)] for name, model in models.items())
+    message = f"agent: should be one of {', '.join(models)}"  # without what was sent, which pydantic would repeat
     return Annotated[
-        Union[tagged], Discriminator(agent, custom_error_type="not_served", custom_error_message=unknown)  # noqa: UP007
+        Union[types], Discriminator(agent, custom_error_type="not_served", custom_error_message=message)  # noqa: UP007
     ]
 
 
 def _task_request(settings: ServeSettings, agent: str, default: bool, choices: Mapping[str, FieldInfo]) -> Any:
     fields: dict[str, Any] = {name: (field.annotation, field) for name, field in choices.items()}
     context = create_model(f"Context_{agent}", __base__=Body, **fields)
-    text: dict[str, Any] = {"min_length": 1, "max_length": settings.query_chars, "pattern": r"\S"}
-    own: dict[str, Any] = {
-        "query": (str, Field(description="what to research", examples=["What is quantum computing?"], **text)),
+    text_limits: dict[str, Any] = {"min_length": 1, "max_length": settings.query_chars, "pattern": r"\S"}
+    base_fields: dict[str, Any] = {
+        "query": (str, Field(description="what to research", examples=["What is quantum computing?"], **text_limits)),
         "agent": (Literal[agent], agent if default else ...),
         "turns": (
-            list[Annotated[str, Field(**text)]],
+            list[Annotated[str, Field(**text_limits)]],
             Field(default=[], max_length=settings.turns, description="asked before the query, in order"),
         ),
         "context": (context | None, Field(default=None, description="settings of the agent for this task")),
     }
-    beside = {name: field for name, field in fields.items() if name not in own}
+    top_level = {name: field for name, field in fields.items() if name not in base_fields}
     doc = f"A question for {agent}."
-    return create_model(f"TaskRequest_{agent}", __base__=NewTask, __doc__=doc, **own, **beside)
+    return create_model(f"TaskRequest_{agent}", __base__=NewTask, __doc__=doc, **base_fields, **top_level)

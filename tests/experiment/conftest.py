@@ -80,8 +80,8 @@ class Endpoint:
             return error(404, "no such model")
         if self.refuse_from is not None and len(self.asked) > self.refuse_from:
             return self.refusal
-        said = self.answer(text)
-        return http(200, said if isinstance(said, dict) else completed(said, self.usage))
+        answer = self.answer(text)
+        return http(200, answer if isinstance(answer, dict) else completed(answer, self.usage))
 
 
 @dataclass
@@ -102,16 +102,16 @@ class Workplace:
     @staticmethod
     def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
         """Wait until a condition on disk is true."""
-        end = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < end, "it never happened"
+            assert time.monotonic() < deadline, "it never happened"
             time.sleep(0.02)
 
     @staticmethod
     def lines(path: Path) -> list[dict[str, Any]]:
         """The rows of a JSONL file, without a torn last line; none if the file is missing."""
-        whole = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
-        return [json.loads(line) for line in whole if line.endswith("\n")]
+        lines_with_ends = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+        return [json.loads(line) for line in lines_with_ends if line.endswith("\n")]
 
     @classmethod
     def rows(cls, run: Path, name: str) -> list[dict[str, Any]]:
@@ -121,23 +121,23 @@ class Workplace:
     @staticmethod
     def summary(run: Path) -> dict[str, Any]:
         """A run's summary.json."""
-        loaded: dict[str, Any] = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-        return loaded
+        data: dict[str, Any] = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+        return data
 
     @staticmethod
     def manifest(run: Path) -> dict[str, Any]:
-        loaded: dict[str, Any] = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
-        return loaded
+        data: dict[str, Any] = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+        return data
 
     @classmethod
     def values(cls, run: Path) -> dict[tuple[str, int, str], Any]:
         """What must be identical between runs: report and values of each key."""
-        found: dict[tuple[str, int, str], Any] = {}
+        by_key: dict[tuple[str, int, str], Any] = {}
         for row in cls.rows(run, "samples"):
-            found[row["sample_id"], row["epoch"], "report"] = row["report"]
+            by_key[row["sample_id"], row["epoch"], "report"] = row["report"]
         for row in cls.rows(run, "scores"):
-            found[row["sample_id"], row["epoch"], row["metric"]] = (row["value"], row["numerator"], row["denominator"])
-        return found
+            by_key[row["sample_id"], row["epoch"], row["metric"]] = (row["value"], row["numerator"], row["denominator"])
+        return by_key
 
     def runs(self) -> list[Path]:
         """All runs, including points of sweeps."""

@@ -50,16 +50,16 @@ def _running(binaries: Path, folder: Path) -> Iterator[str]:
 
 def _binaries() -> Path | None:
     """The folder of initdb and pg_ctl; the newest version if there are several."""
-    found = [Path(path).resolve().parent] if (path := shutil.which("initdb")) and shutil.which("pg_ctl") else []
+    folders = [Path(path).resolve().parent] if (path := shutil.which("initdb")) and shutil.which("pg_ctl") else []
     versions = Path("/usr/lib/postgresql").glob("*/bin/initdb")
-    found += [path.parent for path in sorted(versions, key=lambda path: float(path.parts[-3]), reverse=True)]
-    return next((folder for folder in found if (folder / "pg_ctl").exists()), None)
+    folders += [path.parent for path in sorted(versions, key=lambda path: float(path.parts[-3]), reverse=True)]
+    return next((folder for folder in folders if (folder / "pg_ctl").exists()), None)
 
 
 def _run(*command: object) -> None:
-    drop = ["setpriv", "--reuid", UNPRIVILEGED, "--regid", "nogroup", "--clear-groups"] if os.geteuid() == 0 else []
-    done = subprocess.run(
-        [*drop, *map(str, command)],
+    prefix = ["setpriv", "--reuid", UNPRIVILEGED, "--regid", "nogroup", "--clear-groups"] if os.geteuid() == 0 else []
+    result = subprocess.run(
+        [*prefix, *map(str, command)],
         cwd="/",
         env={**os.environ, "HOME": "/nonexistent", "LC_ALL": "C"},
         stdin=subprocess.DEVNULL,
@@ -69,4 +69,4 @@ def _run(*command: object) -> None:
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
+    assert result.returncode == 0, result.stdout

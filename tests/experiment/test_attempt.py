@@ -29,8 +29,8 @@ def wrapped(error: BaseException) -> Exception:
 def test_our_error_is_found_inside_a_librarys_exception(inner: Exception) -> None:
     assert boundary_error(wrapped(wrapped(inner))) is inner
     assert boundary_error(ExceptionGroup("several", [wrapped(inner)])) is inner
-    other = wrapped(KeyError("x"))
-    assert boundary_error(other) is other
+    foreign = wrapped(KeyError("x"))
+    assert boundary_error(foreign) is foreign
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ class Names:
 
 async def test_a_row_keeps_retrieved_sources_and_others_that_the_report_cites() -> None:
     session = make_session(tools=Toolbox([]))
-    written: list[SampleRow] = []
-    row = await run_attempt(Names(), Sample(id="s1", question=Question(text="q")), session, written.append)
-    assert written == [row]
+    rows: list[SampleRow] = []
+    row = await run_attempt(Names(), Sample(id="s1", question=Question(text="q")), session, rows.append)
+    assert rows == [row]
     assert [(source.url, source.kind) for source in row.sources] == [
         ("https://a.example/page", "retrieved"),
         ("https://b.example/7", "mentioned"),
@@ -154,12 +154,12 @@ TURNS = Sample(id="s1", question=Question(text="three", language="en"), turns=("
 async def test_turns_are_asked_in_order_in_one_attempt_each_with_the_conversation_so_far() -> None:
     agent = Notes()
     row, events = await attempted(TURNS, agent)
-    said = [Turn(speaker=speaker, text=text) for speaker, text in (("user", "one"), ("assistant", "About one"))]
-    more = [Turn(speaker="user", text="two"), Turn(speaker="assistant", text="About two")]
+    first_turns = [Turn(speaker=speaker, text=text) for speaker, text in (("user", "one"), ("assistant", "About one"))]
+    second_turns = [Turn(speaker="user", text="two"), Turn(speaker="assistant", text="About two")]
     assert [(question.text, question.history) for question in agent.asked] == [
         ("one", ()),
-        ("two", tuple(said)),
-        ("three", (*said, *more)),
+        ("two", tuple(first_turns)),
+        ("three", (*first_turns, *second_turns)),
     ]
     assert {(question.thread_id, question.language) for question in agent.asked} == {("s1.2", "en")}
     assert (row.question, row.report, row.route, row.status) == ("three", "About three", "route 3", "completed")
@@ -174,11 +174,11 @@ async def test_turns_are_asked_in_order_in_one_attempt_each_with_the_conversatio
 
 
 async def test_a_samples_own_history_and_thread_id_apply_to_its_turns() -> None:
-    before = Turn(speaker="user", text="zero")
+    turn = Turn(speaker="user", text="zero")
     agent = Notes()
-    given = Question(text="two", history=(before,), thread_id="mine")
-    await attempted(Sample(id="s1", question=given, turns=("one",)), agent)
-    assert [question.history[0] for question in agent.asked] == [before, before]
+    last_question = Question(text="two", history=(turn,), thread_id="mine")
+    await attempted(Sample(id="s1", question=last_question, turns=("one",)), agent)
+    assert [question.history[0] for question in agent.asked] == [turn, turn]
     assert [len(question.history) for question in agent.asked] == [1, 3]
     assert {question.thread_id for question in agent.asked} == {"mine"}
 

@@ -14,11 +14,11 @@ each = table(__file__)
 
 def only_line(capsys: Captured) -> str:
     """The one line that was printed, without `aiq: `."""
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert captured.err.startswith("aiq: ")
-    return captured.err.removeprefix("aiq: ").strip()
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    assert output.err.startswith("aiq: ")
+    return output.err.removeprefix("aiq: ").strip()
 
 
 MUTE = """
@@ -48,8 +48,8 @@ def test_a_mistake_is_one_line_and_leaves_nothing_behind(
     (here.path / "half_made.py").write_text("1 / 0\n")
     (here.path / "ends_it.py").write_text("raise SystemExit('no key')\n")
     (here.path / "mute.py").write_text(MUTE)
-    again = (here.path / "conf/judge/letters.yaml").read_text().replace("judge.letters", "judge.again")
-    (here.path / "conf/judge/again.yaml").write_text(again)
+    judge = (here.path / "conf/judge/letters.yaml").read_text().replace("judge.letters", "judge.again")
+    (here.path / "conf/judge/again.yaml").write_text(judge)
     (here.path / "conf/agent/torn.yaml").write_text("words: [1\n")
     assert main(["run", *arguments]) == 2
     assert message in only_line(capsys)

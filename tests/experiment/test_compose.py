@@ -42,33 +42,33 @@ def test_settings_need_no_experiment_and_include_those_of_plugins() -> None:
 
 @each("override")
 def test_a_secret_in_a_setting_is_refused_and_not_repeated(override: str, kind: str) -> None:
-    with pytest.raises(ConfigError, match=rf"^{override.partition('=')[0]}.*: this looks like a {kind}; ") as raised:
+    with pytest.raises(ConfigError, match=rf"^{override.partition('=')[0]}.*: this looks like a {kind}; ") as caught:
         compose(["experiment=shallow_freshqa", override])
-    assert not any(char in str(raised.value) for char in "0123456789")
+    assert not any(char in str(caught.value) for char in "0123456789")
 
 
 def test_chosen_options_are_recorded_by_section() -> None:
-    _, found = compose_with_options(["experiment=deep_drb", "judge=[race]", "search=tavily", "seed=1"])
-    assert found.items() >= {"agent": "ai_q_deep", "judge.race": "race", "search": "tavily"}.items()
-    assert "judge.fact" not in found
+    _, chosen_options = compose_with_options(["experiment=deep_drb", "judge=[race]", "search=tavily", "seed=1"])
+    assert chosen_options.items() >= {"agent": "ai_q_deep", "judge.race": "race", "search": "tavily"}.items()
+    assert "judge.fact" not in chosen_options
 
 
 def test_the_real_endpoints_compose() -> None:
-    given = ["experiment=deep_drb", "llm=openai", "llm.model=m", "search=tavily", "web=live"]
-    settings = settings_from(compose(given))
+    texts = ["experiment=deep_drb", "llm=openai", "llm.model=m", "search=tavily", "web=live"]
+    settings = settings_from(compose(texts))
     assert (settings.llm.api_key_env, settings.search.api_key_env) == ("OPENAI_API_KEY", "TAVILY_API_KEY")
-    given = ["experiment=deep_drb", "dataset=drb", "dataset.path=x", "search=corpus", "search.corpus=p", "web=corpus"]
-    assert settings_from(compose(given)).web.kind == "corpus"
+    texts = ["experiment=deep_drb", "dataset=drb", "dataset.path=x", "search=corpus", "search.corpus=p", "web=corpus"]
+    assert settings_from(compose(texts)).web.kind == "corpus"
 
 
 def test_maps_take_the_users_own_keys_even_with_dots() -> None:
-    given = [
+    maps = [
         "llm.roles.judge.model=j",
         "llm.roles.aiq.planner.temperature=0",
         "llm.prices.gpt-4.1={input: 2, output: 8}",
     ]
-    real = ["experiment=shallow_freshqa", "llm=openai", "llm.model=m"]  # the offline model has no other name
-    settings = settings_from(compose([*real, *given, "offline.faults.http_500=0.1"]))
+    overrides = ["experiment=shallow_freshqa", "llm=openai", "llm.model=m"]  # the offline model has no other name
+    settings = settings_from(compose([*overrides, *maps, "offline.faults.http_500=0.1"]))
     assert settings.llm.roles["judge"].model == "j"
     assert settings.llm.roles["aiq.planner"].temperature == 0
     assert settings.llm.prices["gpt-4.1"].output == 8
@@ -119,18 +119,18 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_setting_with_its_default_in_a_class_can_be_set_and_is_shown(
     conf: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["experiment=shallow_freshqa", "agent=mine"]
-    assert aiq.settings(*given, "agent.searches=7").agent.settings.searches == 7
-    assert main(["run", "--cfg", *given, "agent.searches=7"]) == 0
+    overrides = ["experiment=shallow_freshqa", "agent=mine"]
+    assert aiq.settings(*overrides, "agent.searches=7").agent.settings.searches == 7
+    assert main(["run", "--cfg", *overrides, "agent.searches=7"]) == 0
     agent = capsys.readouterr().out.partition("agent:")[2].partition("dataset:")[0]
     assert "searches: 7" in agent
     assert "names: [a]" in agent
-    assert main(["run", "--cfg", *given, "agent.serches=7"]) == 2
-    said = "aiq: agent.serches: there is no such setting; did you mean agent.searches?"
-    assert capsys.readouterr().err.startswith(said)
+    assert main(["run", "--cfg", *overrides, "agent.serches=7"]) == 2
+    message = "aiq: agent.serches: there is no such setting; did you mean agent.searches?"
+    assert capsys.readouterr().err.startswith(message)
     (conf / "agent/mine.yaml").write_text("# Mine\ntarget: own_parts:Mine\nserches: 1\n")
     with pytest.raises(ConfigError, match=r"did you mean agent\.searches"):
-        aiq.settings(*given)
+        aiq.settings(*overrides)
 
 
 LINE = "its first line must be `# @package"
@@ -152,10 +152,10 @@ LINE = "its first line must be `# @package"
 )
 def test_an_error_in_the_users_config_file_is_one_line(conf: Path, text: bytes, message: str) -> None:
     (conf / "experiment/x.yaml").write_bytes(text)
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(ConfigError) as caught:
         compose(["experiment=x"])
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
     assert description("experiment", "x") is not None  # `--help` stays
 
 
@@ -187,18 +187,18 @@ def test_a_conf_folder_in_the_working_directory_is_searched_too(
 
 @each("overrides")
 def test_a_wrong_override_is_one_line_with_the_nearest_match(overrides: list[str], message: str) -> None:
-    with pytest.raises(ConfigError, match=message) as raised:
+    with pytest.raises(ConfigError, match=message) as caught:
         settings_from(compose(overrides))
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(caught.value)
 
 
 @each("message")
 def test_a_single_run_takes_single_values(override: str, message: str) -> None:
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(ConfigError) as caught:
         refuse_sweep([override])
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
-    assert "agent=[" not in str(raised.value)  # only judges stand in lists
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "agent=[" not in str(caught.value)  # only judges stand in lists
 
 
 def test_a_sweep_is_every_combination_and_knows_its_axes() -> None:
@@ -229,10 +229,10 @@ def test_values_of_axes_are_written_as_valid_overrides() -> None:
 
 @each("section")
 def test_a_wrong_section_is_one_line(section: str, message: str) -> None:
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(ConfigError) as caught:
         split(["experiment=sweep_deep", section])
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_sweep_in_the_config_needs_m() -> None:

@@ -22,13 +22,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     pages = rows(shipped("benchmarks/world") / "pages.jsonl")
     first, second = [page for page in pages if page["text"].isascii()][:2]
-    common = [f"{sentence}. [2]" for sentence in second["text"].replace("\n", " ").split(". ")[:4]]
-    listed = f"## References\n\n[1] A - {first['url']}\n[2] B - {second['url']}"
+    shared_sentences = [f"{sentence}. [2]" for sentence in second["text"].replace("\n", " ").split(". ")[:4]]
+    references = f"## References\n\n[1] A - {first['url']}\n[2] B - {second['url']}"
     lines = []
     for number in (1, 2, 3, 4):
-        own = f"This is said in report {number // 2} only and stands nowhere [1]."
-        article = " ".join([own, *common])
-        lines.append(json.dumps({"id": number, "prompt": "", "article": f"{article}\n\n{listed}"}))
+        first_sentence = f"This is said in report {number // 2} only and stands nowhere [1]."
+        article = " ".join([first_sentence, *shared_sentences])
+        lines.append(json.dumps({"id": number, "prompt": "", "article": f"{article}\n\n{references}"}))
     (tmp_path / "reports.jsonl").write_text("\n".join(lines), encoding="utf-8")
     return tmp_path
 
@@ -45,11 +45,11 @@ def run(*overrides: str) -> Path:
 
 
 def values(run: Path) -> dict[tuple[str, int, str], Any]:
-    found = {}
+    by_key = {}
     for row in rows(run / "scores.jsonl"):
         keys = ("status", "value", "numerator", "denominator", "detail", "reason")
-        found[row["sample_id"], row["epoch"], row["metric"]] = [row[key] for key in keys]
-    return found
+        by_key[row["sample_id"], row["epoch"], row["metric"]] = [row[key] for key in keys]
+    return by_key
 
 
 def spent(run: Path) -> int:
@@ -77,21 +77,21 @@ def test_nothing_is_asked_twice_and_values_do_not_depend_on_the_order(here: Path
     crowd = run("runner.concurrency=8")
     assert values(crowd) == values(alone)
     assert judged(crowd) == judged(alone)
-    told = {row["key"]: row["text"] for row in rows(crowd / "answers.jsonl")}
-    assert told == {row["key"]: row["text"] for row in answers}
+    texts = {row["key"]: row["text"] for row in rows(crowd / "answers.jsonl")}
+    assert texts == {row["key"]: row["text"] for row in answers}
 
-    before, calls = values(alone), judged(alone)["total"]["calls"]
+    old_values, calls = values(alone), judged(alone)["total"]["calls"]
     lines = (alone / "scores.jsonl").read_text().splitlines(keepends=True)
     (alone / "scores.jsonl").write_text("".join(lines[: len(lines) // 2]))
     paid = spent(alone)
     assert main(["run", f"resume={alone}", "runner.concurrency=4"]) == 0
-    assert values(alone) == before
+    assert values(alone) == old_values
     assert spent(alone) - paid < calls / 3, "what stood in answers.jsonl was paid for again"
 
     for name in ("scores.jsonl", "answers.jsonl", "pages.jsonl"):
         (crowd / name).unlink()
     assert main(["run", f"resume={crowd}"]) == 0
-    assert values(crowd) == before, "stored answers save money and decide nothing"
+    assert values(crowd) == old_values, "stored answers save money and decide nothing"
     assert spent(crowd) == calls
 
 
@@ -107,9 +107,9 @@ def test_pages_of_another_web_are_read_again(here: Path) -> None:
 
 
 def test_pages_denied_to_agents_are_still_judged(here: Path) -> None:
-    denied = run("epochs=1", "limit=1", "offline.faults.empty_content=0", "web.deny=[*]")
-    assert len(rows(denied / "pages.jsonl")) == 2
-    assert json.loads((denied / "summary.json").read_text())["judge_caveats"] == {}
+    folder = run("epochs=1", "limit=1", "offline.faults.empty_content=0", "web.deny=[*]")
+    assert len(rows(folder / "pages.jsonl")) == 2
+    assert json.loads((folder / "summary.json").read_text())["judge_caveats"] == {}
 
 
 def test_missing_pages_are_named_fail_the_run_and_alone_are_retried_on_resume(
@@ -117,28 +117,28 @@ def test_missing_pages_are_named_fail_the_run_and_alone_are_retried_on_resume(
 ) -> None:
     """With only one of the two pages, half of the citations cannot be read; the other page is added for the resume."""
     pages = [row for row in rows(shipped("benchmarks/world") / "pages.jsonl") if row["text"].isascii()][:2]
-    corpus, both = Path("corpus.jsonl"), [json.dumps(page) + "\n" for page in pages]
-    corpus.write_text(both[1])
-    closed = ("web=corpus", "search=corpus", "search.corpus=corpus.jsonl", "epochs=1", "limit=4")
-    once = ("runner.concurrency=1", "judge.fact.statements_per_call=null", "offline.faults.empty_content=0")
-    assert started(*closed, *once, "runner.max_error_rate=0.1") == 3
+    corpus, lines = Path("corpus.jsonl"), [json.dumps(page) + "\n" for page in pages]
+    corpus.write_text(lines[1])
+    web = ("web=corpus", "search=corpus", "search.corpus=corpus.jsonl", "epochs=1", "limit=4")
+    options = ("runner.concurrency=1", "judge.fact.statements_per_call=null", "offline.faults.empty_content=0")
+    assert started(*web, *options, "runner.max_error_rate=0.1") == 3
     folder = next(Path("results/deep_drb").iterdir())
-    printed = capsys.readouterr()
-    lacking = "judge fact: 4 of 8 cited pages not read and judged"
-    assert f"{lacking}: 4 not_available; the first: not_available: {pages[0]['url']}" in printed.out.replace("\n", " ")
-    assert f"aiq: {lacking}, more than runner.max_error_rate allows (exit code 3)" in printed.err
-    assert f"aiq: to retry failed judgements: aiq run resume={folder}\n" in printed.err
-    assert f"{lacking}: 4 not_available" in (folder / "site/summary.js").read_text()
+    output = capsys.readouterr()
+    caveat = "judge fact: 4 of 8 cited pages not read and judged"
+    assert f"{caveat}: 4 not_available; the first: not_available: {pages[0]['url']}" in output.out.replace("\n", " ")
+    assert f"aiq: {caveat}, more than runner.max_error_rate allows (exit code 3)" in output.err
+    assert f"aiq: to retry failed judgements: aiq run resume={folder}\n" in output.err
+    assert f"{caveat}: 4 not_available" in (folder / "site/summary.js").read_text()
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["metrics"]["fact.judged_share"]["mean"] == 16 / 20
     assert summary["metrics"]["fact.citation_accuracy"]["n"] == 4
 
-    calls, answered = spent(folder), len(rows(folder / "answers.jsonl"))
-    corpus.write_text("".join(both))
+    calls, n_answers = spent(folder), len(rows(folder / "answers.jsonl"))
+    corpus.write_text("".join(lines))
     assert main(["run", "resume=latest"]) == 0
     assert [row["url"] for row in rows(folder / "pages.jsonl")] == [page["url"] for page in reversed(pages)]
-    asked = rows(folder / "answers.jsonl")[answered:]
-    assert spent(folder) - calls == len(asked) == 3, "the missing page with the statement of each different report"
+    answers = rows(folder / "answers.jsonl")[n_answers:]
+    assert spent(folder) - calls == len(answers) == 3, "the missing page with the statement of each different report"
     summary = json.loads((folder / "summary.json").read_text())
     assert (summary["judge_caveats"], summary["metrics"]["fact.judged_share"]["mean"]) == ({}, 1.0)
     capsys.readouterr()

@@ -39,32 +39,32 @@ def test_the_upper_bound_of_a_runs_usage(
     here: Workplace, capsys: Captured, limits: list[str], bounds: dict[str, str]
 ) -> None:
     here.endpoint.close()  # nobody is asked
-    before = sorted(here.path.iterdir())
+    files = sorted(here.path.iterdir())
     documents = ("knowledge.collection=mine", "knowledge.documents=[pages.jsonl]")
-    found = dry(capsys, *ASKING, *documents, "epochs=2", *limits)
-    whole = dict.fromkeys(QUANTITIES, UNBOUNDED) | bounds
-    assert found == {("at most", "agent"): whole, ("at most", "run"): whole}
-    assert [path for path in sorted(here.path.iterdir()) if path.name != "__pycache__"] == before
+    cells = dry(capsys, *ASKING, *documents, "epochs=2", *limits)
+    bound = dict.fromkeys(QUANTITIES, UNBOUNDED) | bounds
+    assert cells == {("at most", "agent"): bound, ("at most", "run"): bound}
+    assert [path for path in sorted(here.path.iterdir()) if path.name != "__pycache__"] == files
 
 
 def test_judges_that_ask_a_model_are_bounded_only_by_limits_of_the_run(here: Workplace, capsys: Captured) -> None:
-    found = dry(capsys, *JUDGED, "limits.sample_tokens=5", "limits.run_usd=9")
-    assert found["at most", "agent"]["tokens"] == "30"
+    cells = dry(capsys, *JUDGED, "limits.sample_tokens=5", "limits.run_usd=9")
+    assert cells["at most", "agent"]["tokens"] == "30"
     for account in ("judges", "run"):
-        assert (found["at most", account]["tokens"], found["at most", account]["usd"]) == (UNBOUNDED, "9.00")
+        assert (cells["at most", account]["tokens"], cells["at most", account]["usd"]) == (UNBOUNDED, "9.00")
 
 
 def test_the_expected_usage_of_a_run(here: Workplace, capsys: Captured) -> None:
     here.ran(*ASKING[1:], "limit=3")
-    told = dry(capsys, *ASKING, "epochs=2", "limits.run_model_calls=11")
-    assert told["expected", "agent"] | {"seconds": ""} == {
+    cells = dry(capsys, *ASKING, "epochs=2", "limits.run_model_calls=11")
+    assert cells["expected", "agent"] | {"seconds": ""} == {
         "model_calls": "11 (11 to 11)",  # not 12: the limit
         "tokens": "24 (24 to 24)",
         "usd": "12.00 (12.00 to 12.00)",
         "seconds": "",
         "tool_calls": "0 (0 to 0)",
     }
-    assert told["expected", "run"]["seconds"]
+    assert cells["expected", "run"]["seconds"]
     assert dry(capsys, *ASKING, "llm.model=other", "limit=1")["expected", "run"]["usd"] == "unknown"
     assert dry(capsys, *JUDGED)["expected", "judges"]["tokens"] == "unknown"
     assert ("expected", "run") not in dry(capsys, "experiment=tiny", "agent=python", "agent.function=os.path:basename")
@@ -77,13 +77,13 @@ def test_the_expected_usage_of_a_run(here: Workplace, capsys: Captured) -> None:
 
 
 def test_a_sweep_shows_each_run_and_the_total(here: Workplace, capsys: Captured) -> None:
-    given = ("-m", *ASKING, "epochs=1,2", "limits.sample_model_calls=3")
-    found = dry(capsys, *given)
-    assert {account: of["model_calls"] for (_, account), of in found.items()} == {
+    arguments = ("-m", *ASKING, "epochs=1,2", "limits.sample_model_calls=3")
+    cells = dry(capsys, *arguments)
+    assert {account: bounds["model_calls"] for (_, account), bounds in cells.items()} == {
         "epochs=1": "18", "epochs=2": "36", "2 runs in all": "54",
     }  # fmt: skip
     here.ran(*ASKING[1:])
-    assert dry(capsys, *given)["expected", "2 runs in all"]["tokens"] == "36 (36 to 36)"
+    assert dry(capsys, *arguments)["expected", "2 runs in all"]["tokens"] == "36 (36 to 36)"
     assert len(here.runs()) == 1
 
 
@@ -99,8 +99,8 @@ def test_a_mistake_is_one_line(here: Workplace, capsys: Captured, given: list[st
 def test_a_total_is_scaled_by_samples_and_epochs(
     values: Any, samples: int, epochs: int, expected: tuple[float, ...] | None
 ) -> None:
-    found = _total(values, samples, epochs, None)
-    assert (found and [part and round(part, 2) for part in found]) == (expected and [*expected])
+    total = _total(values, samples, epochs, None)
+    assert (total and [part and round(part, 2) for part in total]) == (expected and [*expected])
 
 
 def test_a_run_without_finished_attempts_gives_no_expectation(here: Workplace, capsys: Captured) -> None:

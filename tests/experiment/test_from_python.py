@@ -25,10 +25,10 @@ def test_a_script_gets_the_run_its_rows_and_no_table(here: Workplace, capsys: Ca
     assert set(run.frames.scores["metric"]) == {"letters.count", "letters.vowels", "letters.pages"}
     assert "1 completed, 1 failed; letters.count" in repr(run)
     assert (run.folder / "index.html").is_file()
-    captured = capsys.readouterr()
-    assert captured.out == captured.err == ""
-    again = aiq.run([f"resume={run.folder}", "runner.progress=false", "runner.max_error_rate=1"])
-    assert (again.folder, again.exit_code, len(here.lines(run.folder / "samples.jsonl"))) == (run.folder, 0, 2)
+    output = capsys.readouterr()
+    assert output.out == output.err == ""
+    resumed = aiq.run([f"resume={run.folder}", "runner.progress=false", "runner.max_error_rate=1"])
+    assert (resumed.folder, resumed.exit_code, len(here.lines(run.folder / "samples.jsonl"))) == (run.folder, 0, 2)
 
 
 async def test_it_works_in_a_notebook_whose_event_loop_is_running(here: Workplace) -> None:
@@ -69,8 +69,8 @@ def test_an_interrupted_run_of_a_notebook_or_script_can_be_resumed(place: Workpl
         place.wait_for(lambda: any(place.lines(run / "samples.jsonl") for run in place.runs()))
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
-        printed = process.out
+        output = process.out
     run = place.only_run()
-    assert printed.strip().endswith(f"resume with: aiq run resume={run.relative_to(place.path)}")
+    assert output.strip().endswith(f"resume with: aiq run resume={run.relative_to(place.path)}")
     assert place.manifest(run)["status"] == place.summary(run)["status"] == "interrupted"
     assert [row["status"] for row in place.lines(run / "samples.jsonl")] == ["completed", "cancelled"]

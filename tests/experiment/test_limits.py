@@ -31,21 +31,21 @@ each = table(__file__)
 
 async def looping(text: str, session: Session) -> str:
     """A user's agent: a stock client and a loop of tool calls, without any knowledge of limits."""
-    said: list[Any] = [{"role": "user", "content": text}]
+    messages: list[Any] = [{"role": "user", "content": text}]
     tools = session.tools.definitions(("web",))
     while True:
-        answer = await session.openai("own").chat.completions.create(model="offline-1", messages=said, tools=tools)
+        answer = await session.openai("own").chat.completions.create(model="offline-1", messages=messages, tools=tools)
         message = answer.choices[0].message
         if not message.tool_calls:
             return message.content or ""
-        said.append(message.model_dump(exclude_none=True))
+        messages.append(message.model_dump(exclude_none=True))
         for call in message.tool_calls:
             assert call.type == "function"
             try:
                 content = (await session.call_tool(call.function.name, call.function.arguments, call.id)).content
             except ToolError as error:
                 content = f"{error.kind}: {error}"
-            said.append({"role": "tool", "tool_call_id": call.id, "content": content})
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
 
 
 PRICED = "llm.prices={offline-1: {input: 1, output: 1}}"
@@ -65,8 +65,8 @@ PRICED = "llm.prices={offline-1: {input: 1, output: 1}}"
 async def test_at_a_limit_every_agent_ends_with_a_report_of_what_it_has(
     agent: list[str], limits: Mapping[str, Any]
 ) -> None:
-    given = [f"limits.{name}={value}" for name, value in {"on_limit": "synthesize", **limits}.items()]
-    run = settings("experiment=shallow_freshqa", *agent, *given)
+    overrides = [f"limits.{name}={value}" for name, value in {"on_limit": "synthesize", **limits}.items()]
+    run = settings("experiment=shallow_freshqa", *agent, *overrides)
     (sample,) = datasets.load(run.dataset, seed=0, limit=1).samples
     async with open_resources(run) as resources:
         key, events = SampleKey(sample.id, 1), EventLog(lambda event: None)
@@ -106,14 +106,14 @@ def test_research_ends_when_only_the_reserve_is_left(quantity: Quantity, bound: 
     ledger = UsageLedger()
     for _ in range(int(used) if quantity == "model_calls" else 10):
         part = used / 10
-        adds: dict[str, dict[str, Any]] = {"tokens": {"input_tokens": round(part)}, "usd": {"cost_usd": part}}
-        ledger.record("a", Usage(calls=1, **adds.get(quantity, {})))
+        usage: dict[str, dict[str, Any]] = {"tokens": {"input_tokens": round(part)}, "usd": {"cost_usd": part}}
+        ledger.record("a", Usage(calls=1, **usage.get(quantity, {})))
     if quantity == "tokens":
         ledger.record("a", Usage(input_tokens=round(used) - ledger.total().input_tokens))
     ledger.tool_calls = int(used) if quantity == "tool_calls" else 0
-    found = configured(Limits, **{f"sample_{quantity}": bound}).reached(ledger, used if quantity == "seconds" else 0)
-    assert (found is not None) == over
-    assert found is None or found.startswith(f"limits.sample_{quantity}={bound:g} is used up")
+    reason = configured(Limits, **{f"sample_{quantity}": bound}).reached(ledger, used if quantity == "seconds" else 0)
+    assert (reason is not None) == over
+    assert reason is None or reason.startswith(f"limits.sample_{quantity}={bound:g} is used up")
 
 
 def test_the_reserve_suffices_for_a_call_as_large_as_the_largest() -> None:
@@ -131,13 +131,13 @@ def test_a_limit_of_the_run_stops_it_and_counts_earlier_use_on_resume(
     name = f"limits.run_{quantity}"
     assert main(["run", "experiment=tiny", agent, f"{name}={bound:g}", "runner.concurrency=1"]) == 130
     folder = here.only_run()
-    done = here.summary(folder)["statuses"].get("completed", 0)
-    assert done < 6
+    n_completed = here.summary(folder)["statuses"].get("completed", 0)
+    assert n_completed < 6
     resume = f"resume={folder.relative_to(here.path)}"
-    told = f"aiq: {name}={bound:g} reached; finished work is kept, resume with: aiq run {resume} {name}=MORE\n"
-    assert capsys.readouterr().err.endswith(told)
+    message = f"aiq: {name}={bound:g} reached; finished work is kept, resume with: aiq run {resume} {name}=MORE\n"
+    assert capsys.readouterr().err.endswith(message)
     assert main(["run", resume]) == 130  # nothing is left of it
-    assert here.summary(folder)["statuses"].get("completed", 0) == done
+    assert here.summary(folder)["statuses"].get("completed", 0) == n_completed
     assert main(["run", resume, f"{name}={enough:g}"]) == 0
     assert here.summary(folder)["statuses"] == {"completed": 6}
     assert not any(row["status"] == "limit" for row in here.lines(folder / "samples.jsonl"))
@@ -147,11 +147,11 @@ def test_the_time_of_killed_starts_is_derived_from_their_rows(here: Workplace) -
     folder = RunFolder(here.ran("limit=2"))
     state, start = read_state(folder), datetime(2026, 11, 1, tzinfo=UTC)
     ends = {0: 5.0, 100: 7.5}
-    for place, (row, (begun, seconds)) in enumerate(zip([*state.attempts.values()], ends.items(), strict=True)):
-        started = start.timestamp() + begun + 1
-        state.attempts.set(place, row._replace(started=started, seconds=seconds))
-    later = [(start + timedelta(seconds=after)).isoformat() for after in (100, 500)]
+    for i, (row, (offset, seconds)) in enumerate(zip([*state.attempts.values()], ends.items(), strict=True)):
+        started = start.timestamp() + offset + 1
+        state.attempts.set(i, row._replace(started=started, seconds=seconds))
+    times = [(start + timedelta(seconds=seconds_after)).isoformat() for seconds_after in (100, 500)]
     manifest = folder.read_manifest().model_copy(update={"started": start.isoformat()})
-    resumed = tuple({"time": time, "overrides": ()} for time in later)
-    manifest = type(manifest).model_validate({**manifest.model_dump(), "resumed": resumed})
+    resumptions = tuple({"time": time, "overrides": ()} for time in times)
+    manifest = type(manifest).model_validate({**manifest.model_dump(), "resumed": resumptions})
     assert seconds_worked(manifest, state) == pytest.approx(6 + 8.5)  # nothing in the one that begins

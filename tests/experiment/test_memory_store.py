@@ -46,30 +46,30 @@ def test_our_distance_equals_that_of_the_extension() -> None:
         database.enable_load_extension(True)
         sqlite_vec.load(database)
         for seed in range(1, 20):
-            one, other = (packed(*(math.sin(seed * k * n) for n in range(64))) for k in (1, 2))
-            ((theirs,),) = database.execute("SELECT vec_distance_cosine(?, ?)", (one, other)).fetchall()
-            assert cosine_distance(one, other) == pytest.approx(theirs, abs=1e-6)
+            x, y = (packed(*(math.sin(seed * k * n) for n in range(64))) for k in (1, 2))
+            ((distance,),) = database.execute("SELECT vec_distance_cosine(?, ?)", (x, y)).fetchall()
+            assert cosine_distance(x, y) == pytest.approx(distance, abs=1e-6)
 
 
 async def test_the_store_is_opened_once_and_only_on_first_use(tmp_path: Path) -> None:
-    before = threading.active_count()
+    n_threads = threading.active_count()
     async with lazy_store(settings(tmp_path)) as store:
         assert not (tmp_path / "c.db").exists()
-        assert threading.active_count() == before
+        assert threading.active_count() == n_threads
         stores = await asyncio.gather(*(store() for _ in range(5)))
-        assert len({id(each) for each in stores}) == 1
+        assert len({id(opened_store) for opened_store in stores}) == 1
         await stores[0].aput(("a",), "k", {"v": 1}, index=False)
         assert (await stores[0].aget(("a",), "k")).value == {"v": 1}
     assert (tmp_path / "c.db").exists()
 
 
 async def test_several_processes_can_create_the_tables_concurrently(tmp_path: Path) -> None:
-    async def one(number: int) -> int:
+    async def write(number: int) -> int:
         async with lazy_store(settings(tmp_path)) as store:
             await (await store()).aput(("a",), str(number), {"v": number}, index=False)
             return number
 
-    assert await asyncio.gather(*map(one, range(6))) == list(range(6))
+    assert await asyncio.gather(*map(write, range(6))) == list(range(6))
     async with lazy_store(settings(tmp_path)) as store:
         assert len(await (await store()).asearch(("a",), limit=10)) == 6
 

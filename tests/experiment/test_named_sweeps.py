@@ -21,7 +21,7 @@ def test_chains_need_a_search_for_each_of_their_facts(tmp_path: Path) -> None:
     with shipped("benchmarks/freshqa_mini/freshqa_mini.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["false_premise"] == "FALSE"]
     hops = {kind: [row["id"] for row in rows if row["num_hops"] == kind][:7] for kind in ("one-hop", "multi-hop")}
-    found = swept(
+    sweep = swept(
         tmp_path,
         *(
             "experiment=sweep_shallow",
@@ -31,25 +31,25 @@ def test_chains_need_a_search_for_each_of_their_facts(tmp_path: Path) -> None:
         *("agent.shallow.max_tool_iterations=1,5", "agent.shallow.max_llm_turns=2,6"),
     )
     folder = find_sweep("latest", str(tmp_path))
-    right = [folder.point(number).read_summary().slices["num_hops"] for number in range(4)]
-    means = {kind: [one[kind]["fresheval.relaxed"].mean for one in right] for kind in hops}
+    slices = [folder.point(number).read_summary().slices["num_hops"] for number in range(4)]
+    means = {kind: [by_kind[kind]["fresheval.relaxed"].mean for by_kind in slices] for kind in hops}
     assert means["one-hop"][3] == pytest.approx(means["one-hop"][0], abs=0.15)
     assert means["multi-hop"][3] > means["multi-hop"][0] + 0.4
     assert means["multi-hop"][:3] == [means["multi-hop"][0]] * 3  # five calls are of no use in two turns
-    assert found.recommendation is not None
-    assert found.points[found.recommendation.point].axes == {
+    assert sweep.recommendation is not None
+    assert sweep.points[sweep.recommendation.point].axes == {
         "agent.shallow.max_tool_iterations": "5",
         "agent.shallow.max_llm_turns": "6",
     }
-    judged = [folder.point(number).read_summary().usage["judge"].total.calls for number in range(4)]
-    assert judged[0] == 14
-    assert judged[1] == judged[2] == 0  # the same reports
+    judge_calls = [folder.point(number).read_summary().usage["judge"].total.calls for number in range(4)]
+    assert judge_calls[0] == 14
+    assert judge_calls[1] == judge_calls[2] == 0  # the same reports
 
 
 def test_coverage_grows_with_research_rounds(tmp_path: Path) -> None:
-    typed = ("agent.deep.max_loops=1,2", "agent.deep.max_queries=4", "limit=2")
-    found = swept(tmp_path, "experiment=sweep_deep", *typed)
-    one, two = (point.metrics["world.coverage"].mean for point in found.points)
-    assert two > one
-    assert found.recommendation is not None
-    assert found.recommendation.point == 1
+    axes = ("agent.deep.max_loops=1,2", "agent.deep.max_queries=4", "limit=2")
+    sweep = swept(tmp_path, "experiment=sweep_deep", *axes)
+    coverage_1, coverage_2 = (point.metrics["world.coverage"].mean for point in sweep.points)
+    assert coverage_2 > coverage_1
+    assert sweep.recommendation is not None
+    assert sweep.recommendation.point == 1

@@ -44,21 +44,21 @@ def rounded(value: Any) -> Any:
 
 
 def test_missing_work_is_made_up_on_resume_and_the_numbers_are_the_same(here: Workplace, old: Path) -> None:
-    before, values = here.summary(old), here.values(old)
+    summary, values = here.summary(old), here.values(old)
     for name, key in (("samples", ("s1", 2)), ("scores", ("s1", 2)), ("scores", ("s10", 1))):
         without(old / f"{name}.jsonl", key)
     resume = ["run", f"resume={old}", f"llm.base_url={here.endpoint.base_url}"]
     assert main(resume) == 0
     assert sorted(here.endpoint.asked) == sorted(["red one", *(values[s, e, "report"] for s, e in RETRIED)])
     assert here.values(old) == values
-    after = here.summary(old)
-    assert before["judge_errors"] == {"letters": {"n": 2, "first": "this report cannot be judged"}}
-    assert after["judge_errors"] == {"letters": {"n": 2, "causes": {"this report cannot be judged": 2}}}
-    same = ("metrics", "slices", "statuses", "agent_failures", "failures", "unavailable", "ranges")
-    assert rounded({name: after[name] for name in same}) == rounded({name: before[name] for name in same})
+    new = here.summary(old)
+    assert summary["judge_errors"] == {"letters": {"n": 2, "first": "this report cannot be judged"}}
+    assert new["judge_errors"] == {"letters": {"n": 2, "causes": {"this report cannot be judged": 2}}}
+    parts = ("metrics", "slices", "statuses", "agent_failures", "failures", "unavailable", "ranges")
+    assert rounded({name: new[name] for name in parts}) == rounded({name: summary[name] for name in parts})
     manifest = here.manifest(old)
     assert (manifest["schema_version"], manifest["status"]) == (2, "finished")
-    assert [metric["name"] for metric in manifest["judges"][0]["metrics"]] == list(before["metrics"])
+    assert [metric["name"] for metric in manifest["judges"][0]["metrics"]] == list(summary["metrics"])
 
 
 RETRIED = (("s1", 2), ("s3", 1), ("s3", 2))
@@ -71,14 +71,14 @@ def test_it_is_shown_with_its_events(here: Workplace, old: Path, capsys: Capture
     assert main(["show", old.name, "s1", "--judge"]) == 0
     assert "model judge.letters" in capsys.readouterr().out
     write_run(RunFolder(old))
-    shown = [*data_records(old / "site/samples-0.js")]
-    assert (shown[-1]["id"], shown[-1]["epoch"]) == ("s10", 2)
-    assert any("this report cannot be judged" in score["why"] for one in shown for score in one["scores"])
+    records = [*data_records(old / "site/samples-0.js")]
+    assert (records[-1]["id"], records[-1]["epoch"]) == ("s10", 2)
+    assert any("this report cannot be judged" in score["why"] for record in records for score in record["scores"])
 
 
 def test_its_reports_are_scored_again_with_their_events(here: Workplace, old: Path, capsys: Captured) -> None:
-    given: list[Any] = ["judge.letters.minimum=1", f"llm.base_url={here.endpoint.base_url}"]
-    assert main(["rescore", old.name, *given]) == 0
+    overrides: list[Any] = ["judge.letters.minimum=1", f"llm.base_url={here.endpoint.base_url}"]
+    assert main(["rescore", old.name, *overrides]) == 0
     (new,) = set(here.runs()) - {old}
     assert rounded(here.summary(new)["metrics"]) == rounded(here.summary(old)["metrics"])
     capsys.readouterr()

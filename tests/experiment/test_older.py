@@ -14,38 +14,38 @@ OVERRIDES = ("experiment=deep_drb", "judge=[race,fact]", "clock=2026-11-01")
 
 def manifest(*, without: str = "", options: bool = True, **changes: Any) -> Manifest:
     """A manifest of OVERRIDES without one setting of its config, and with targets changed."""
-    stored = json.loads((Path(__file__).parent / "version_1" / "manifest.json").read_text())
+    data = json.loads((Path(__file__).parent / "version_1" / "manifest.json").read_text())
     config: Any = aiq.settings(*OVERRIDES).model_dump(mode="json")
     *path, name = without.split(".")
-    inner = config
+    section = config
     for part in path:
-        inner = inner[part]
-    inner.pop(name, None)
+        section = section[part]
+    section.pop(name, None)
     for judge, target in changes.items():
         config["judge"][judge]["target"] = target
     return Manifest.model_validate(
-        {**stored, "config": config, "options": compose_with_options(OVERRIDES)[1] if options else {}}
+        {**data, "config": config, "options": compose_with_options(OVERRIDES)[1] if options else {}}
     )
 
 
 def test_a_current_config_stays_as_it_is() -> None:
-    given = manifest()
-    assert migrate(given) == (given, [])
+    current = manifest()
+    assert migrate(current) == (current, [])
 
 
 def test_a_missing_setting_is_taken_from_the_option_with_a_note() -> None:
-    whole = manifest().config
-    recorded = ("agent.deep.max_loops", "llm.retry.first_seconds", "papers", "telemetry", "dataset.hub")
-    for name, options in [*((name, True) for name in recorded), ("judge.race.tries", False), ("epochs", False)]:
-        found, notes = migrate(manifest(without=name, options=options))
+    config = manifest().config
+    names = ("agent.deep.max_loops", "llm.retry.first_seconds", "papers", "telemetry", "dataset.hub")
+    for name, options in [*((name, True) for name in names), ("judge.race.tries", False), ("epochs", False)]:
+        migrated, notes = migrate(manifest(without=name, options=options))
         assert len(notes) == 1
         assert notes[0].startswith(f"{name} is not in the manifest")
-        assert settings_from(found.config) == settings_from(whole)
+        assert settings_from(migrated.config) == settings_from(config)
 
 
 def test_a_class_that_moved_is_replaced_by_the_options_class() -> None:
-    found, notes = migrate(manifest(race="aiq.judges.gone:Race"))
-    assert found.config == manifest().config
+    migrated, notes = migrate(manifest(race="aiq.judges.gone:Race"))
+    assert migrated.config == manifest().config
     assert notes == ["judge.race.target: aiq.judges.gone:Race is now aiq.judges.race:Race, as in judge=race"]
-    given = manifest(race="aiq.judges.gone:Race", options=False)
-    assert migrate(given) == (given, [])  # the plan says what is wrong
+    unknown = manifest(race="aiq.judges.gone:Race", options=False)
+    assert migrate(unknown) == (unknown, [])  # the plan says what is wrong

@@ -51,19 +51,19 @@ def test_the_shipped_experiment_answers_from_documents_and_cites_their_pages(
     rows, summary = run_of("experiment=documents_qa", "dataset.ids=[7,12]")
     assert summary["metrics"]["fresheval.relaxed"]["mean"] >= 0.7
     assert summary["metrics"]["citations.valid_rate"]["mean"] == 1
-    expected = {row["id"]: row for row in map(json.loads, _questions())}
-    cited = {row["sample_id"]: set(re.findall(r"\S+\.pdf, p\.\d+", row["report"])) for row in rows}
-    right = [cited[number] & set(expected[number]["pages"].split("; ")) for number in cited]
-    assert sum(map(bool, right)) >= 0.7 * len(rows)
+    questions = {row["id"]: row for row in map(json.loads, _questions())}
+    citations = {row["sample_id"]: set(re.findall(r"\S+\.pdf, p\.\d+", row["report"])) for row in rows}
+    correct = [citations[number] & set(questions[number]["pages"].split("; ")) for number in citations]
+    assert sum(map(bool, correct)) >= 0.7 * len(rows)
     assert any(source.get("citation_key") for row in rows for source in row["sources"])
-    mixed = next(row for row in rows if row["sample_id"] == "12")  # by way of the web to the minutes
-    assert ".offline.example" in mixed["report"]
-    assert ".pdf, p." in mixed["report"]
+    row_12 = next(row for row in rows if row["sample_id"] == "12")  # by way of the web to the minutes
+    assert ".offline.example" in row_12["report"]
+    assert ".pdf, p." in row_12["report"]
     listing = here / "knowledge" / "world" / "collection.json"
-    before = listing.stat().st_mtime_ns
-    again, _ = run_of("experiment=documents_qa", "dataset.ids=[7]")
-    assert listing.stat().st_mtime_ns == before  # nothing was read a second time
-    assert [row["report"] for row in again] == [row["report"] for row in rows if row["sample_id"] == "7"]
+    mtime = listing.stat().st_mtime_ns
+    second_rows, _ = run_of("experiment=documents_qa", "dataset.ids=[7]")
+    assert listing.stat().st_mtime_ns == mtime  # nothing was read a second time
+    assert [row["report"] for row in second_rows] == [row["report"] for row in rows if row["sample_id"] == "7"]
     page = max(Path("results").glob("*/*/site/samples-0.js"), key=lambda path: str(path)).read_text(encoding="utf-8")
     assert ".pdf, p." in page
 
@@ -75,11 +75,11 @@ def _questions() -> list[str]:
 
 
 def test_documents_are_listed_if_the_question_may_search_them(here: Path) -> None:
-    own = Document(file_name="own.pdf", summary="Mine.")
-    listed = with_documents(
+    own_document = Document(file_name="own.pdf", summary="Mine.")
+    samples = with_documents(
         [
             sample(1),
-            sample(2, documents=(own,)),
+            sample(2, documents=(own_document,)),
             sample(3, data_sources=("web",)),
             sample(4, data_sources=("documents",)),
         ],
@@ -87,14 +87,14 @@ def test_documents_are_listed_if_the_question_may_search_them(here: Path) -> Non
     )
     summary = "Notes. The auditor of Halden Works is Mara Tolvane."
     notes = (Document(file_name="notes.md", summary=summary),)
-    assert [s.question.documents for s in listed] == [notes, (own,), (), notes]
+    assert [s.question.documents for s in samples] == [notes, (own_document,), (), notes]
 
 
 def test_a_question_names_its_own_collection(here: Path) -> None:
     with_documents([], settings(collection="yours"))
-    named = (sample(1, collection_name="yours"), sample(2), sample(3, collection_name="yours"))
-    assert collections_of(named) == ("yours",)
-    first, second, _ = with_documents(named, configured(KnowledgeSettings))
+    samples = (sample(1, collection_name="yours"), sample(2), sample(3, collection_name="yours"))
+    assert collections_of(samples) == ("yours",)
+    first, second, _ = with_documents(samples, configured(KnowledgeSettings))
     assert [d.file_name for d in first.question.documents] == ["notes.md"]
     assert second.question.documents == ()
 
@@ -119,10 +119,10 @@ def test_a_data_source_that_no_tool_serves_is_reported_before_the_run(
 ) -> None:
     check_data_sources([sample(1), sample(2, data_sources=())], Toolbox([Think()]))
     (here / "q.jsonl").write_text(json.dumps({"question": "Who?", "answers": ["x"], "data_sources": [source]}))
-    given = ["dataset=documents_mini", "dataset.path=q.jsonl", "judge=[fresheval]"]
-    assert main(["run", "experiment=shallow_freshqa", *given, "runner.progress=false"]) == 2
-    said = rf"sample \S+: no tool of this run serves the data source '{source}'.*{remedy}\n"
-    assert re.search(said, capsys.readouterr().err)
+    overrides = ["dataset=documents_mini", "dataset.path=q.jsonl", "judge=[fresheval]"]
+    assert main(["run", "experiment=shallow_freshqa", *overrides, "runner.progress=false"]) == 2
+    message = rf"sample \S+: no tool of this run serves the data source '{source}'.*{remedy}\n"
+    assert re.search(message, capsys.readouterr().err)
     assert not (here / "results").exists()
 
 

@@ -53,14 +53,14 @@ def test_nothing_leaves_the_machine_and_rays_usage_statistics_are_off(tmp_path: 
     pytest.importorskip("ray", reason="the extra ray is not installed")
     if not shutil.which("ip") or subprocess.run([*_ALONE, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this machine allows no network namespace")
-    done = subprocess.run(
+    result = subprocess.run(
         [*_ALONE, sys.executable, "-c", _COUNTED], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300
     )
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found["code"] == 0, found["said"]
-    assert found["quiet"] == {"gcs_server": True, "raylet": True}
-    assert (found["sent"], found["counts"]) == (0, True)
-    assert found["heard"] == ["0100007F"]
+    report = json.loads(result.stdout.splitlines()[-1])
+    assert report["code"] == 0, report["said"]
+    assert report["quiet"] == {"gcs_server": True, "raylet": True}
+    assert (report["sent"], report["counts"]) == (0, True)
+    assert report["heard"] == ["0100007F"]
 
 
 def test_without_its_package_no_run_starts(here: Workplace, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:

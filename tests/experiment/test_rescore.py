@@ -33,18 +33,18 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def rescore(here: Workplace, run: Path, *overrides: str) -> Path:
-    before = set(here.runs())
+    old_runs = set(here.runs())
     assert main(["rescore", run.name, *overrides]) == 0
-    (new,) = set(here.runs()) - before
+    (new,) = set(here.runs()) - old_runs
     return new
 
 
 def test_a_changed_judge_scores_the_same_reports_and_no_agent_is_asked(here: Workplace, run: Path) -> None:
-    before = contents(run)
+    files = contents(run)
     reports = [row["report"] for row in here.lines(run / "samples.jsonl")]
     new = rescore(here, run, "judge.letters.minimum=3")
     assert sorted(here.endpoint.asked) == sorted(reports)  # what the judge asks; the agent would ask the questions
-    assert contents(run) == before
+    assert contents(run) == files
     assert here.values(new) == here.values(run)
     assert here.summary(new)["metrics"] == here.summary(run)["metrics"]
     assert here.summary(new)["usage"] == here.summary(run)["usage"]
@@ -69,11 +69,11 @@ def test_only_an_added_judge_scores(here: Workplace, run: Path) -> None:
 
 
 def test_a_recording_of_judging_alone_says_how_its_run_is_composed(here: Workplace, run: Path) -> None:
-    own = ["cassette=auto", "cassette.dir=judging"]
-    for judging in ("judge.letters.minimum=3", "judge.letters.minimum=4"):
-        run = rescore(here, run, judging, *own)
-        assert here.manifest(run)["rescored"]["overrides"] == [*RUN, judging, *own]
-    rescore(here, run, "judge=[letters,words]", *own)
+    cassette = ["cassette=auto", "cassette.dir=judging"]
+    for setting in ("judge.letters.minimum=3", "judge.letters.minimum=4"):
+        run = rescore(here, run, setting, *cassette)
+        assert here.manifest(run)["rescored"]["overrides"] == [*RUN, setting, *cassette]
+    rescore(here, run, "judge=[letters,words]", *cassette)
     with Store(here.path / "judging/judge.sqlite", writes=False) as store:
         assert store.about["overrides"] == [*RUN[:2], "judge=[letters,words]"]
     assert main(["cassettes", "verify", "judging"]) == 0
@@ -91,37 +91,37 @@ def test_another_model_or_endpoint_changes_the_judges_identity_not_the_agents(
     assert {row["judge_model"] for row in here.lines(new / "scores.jsonl")} == {"big-2"}
 
     here.endpoint.asked.clear()
-    other = type(endpoint)()
+    second_endpoint = type(endpoint)()
     try:
-        moved = rescore(here, run, f"llm.base_url={other.base_url}")
+        moved_run = rescore(here, run, f"llm.base_url={second_endpoint.base_url}")
     finally:
-        other.close()
-    assert (len(other.asked), here.endpoint.asked) == (6, [])
-    rows = [here.lines(folder / "scores.jsonl")[0] for folder in (run, moved)]
+        second_endpoint.close()
+    assert (len(second_endpoint.asked), here.endpoint.asked) == (6, [])
+    rows = [here.lines(folder / "scores.jsonl")[0] for folder in (run, moved_run)]
     assert rows[0]["judge_hash"] != rows[1]["judge_hash"]
     assert rows[0]["judge_model"] == rows[1]["judge_model"]
 
 
 def test_the_endpoint_does_not_matter_to_a_judge_without_a_model(here: Workplace) -> None:
     """Such a judge keeps its hash, whatever the endpoint, so its scores stay valid."""
-    chosen = ["experiment=tiny", "judge=[citation_audit,letters]"]
-    plans = [make_plan(settings_from(compose([*chosen, *given]))) for given in ([], ["llm.known_as=another"])]
-    (audit, letters), (same, other) = (plan.judges for plan in plans)
-    known: dict[str, object] = {"settings": {}, "version": audit.judge.version, "prompt": None, "models": {}}
-    expected = digest_of({"target": "aiq.judges.citation_audit:CitationAudit", **known})
-    assert audit.spec.hash == same.spec.hash == expected
-    assert letters.spec.hash != other.spec.hash
+    overrides = ["experiment=tiny", "judge=[citation_audit,letters]"]
+    plans = [make_plan(settings_from(compose([*overrides, *extra]))) for extra in ([], ["llm.known_as=another"])]
+    (audit, letters), (second_audit, second_letters) = (plan.judges for plan in plans)
+    inputs: dict[str, object] = {"settings": {}, "version": audit.judge.version, "prompt": None, "models": {}}
+    expected = digest_of({"target": "aiq.judges.citation_audit:CitationAudit", **inputs})
+    assert audit.spec.hash == second_audit.spec.hash == expected
+    assert letters.spec.hash != second_letters.spec.hash
 
 
 def test_a_named_endpoint_or_one_that_moved_during_the_run_is_the_same_judge(
     here: Workplace, run: Path, capsys: Captured
 ) -> None:
     assert main(["run", *RUN, "llm.known_as=mine"]) == 0
-    (named,) = set(here.runs()) - {run}
+    (named_run,) = set(here.runs()) - {run}
     assert main(["run", f"resume={run}", "llm.base_url=http://127.0.0.1:9/v1"]) == 0
-    for of, address in ((named, "http://127.0.0.1:9/v1"), (run, here.endpoint.base_url)):
+    for folder, address in ((named_run, "http://127.0.0.1:9/v1"), (run, here.endpoint.base_url)):
         capsys.readouterr()
-        assert main(["rescore", of.name, f"llm.base_url={address}"]) == 2
+        assert main(["rescore", folder.name, f"llm.base_url={address}"]) == 2
         assert "every judge has scored all reports" in capsys.readouterr().err
     plan, _, _ = plan_rescore(RunFolder(run), ["llm.base_url=http://127.0.0.1:9/v2"])
     assert plan.judges[0].spec.hash != here.manifest(run)["hashes"]["judges"]["letters"]
@@ -129,13 +129,13 @@ def test_a_named_endpoint_or_one_that_moved_during_the_run_is_the_same_judge(
 
 def test_a_rescored_run_that_was_cut_off_can_be_resumed_itself(here: Workplace, run: Path) -> None:
     new = rescore(here, run, "judge.letters.minimum=3")
-    whole = here.values(new)
+    values = here.values(new)
     scores = (new / "scores.jsonl").read_text().splitlines(keepends=True)
     (new / "scores.jsonl").write_text("".join(line for line in scores if json.loads(line)["sample_id"] != "s3"))
     here.endpoint.asked.clear()
     assert main(["run", f"resume={new}"]) == 0
-    assert here.endpoint.asked == [whole["s3", 1, "report"]]
-    assert here.values(new) == whole
+    assert here.endpoint.asked == [values["s3", 1, "report"]]
+    assert here.values(new) == values
 
 
 def test_no_agent_works_in_a_rescored_run(here: Workplace, capsys: Captured) -> None:

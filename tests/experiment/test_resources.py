@@ -68,8 +68,8 @@ async def test_two_runs_that_open_it_concurrently_keep_all_threads_separate(sett
         async with open_checkpointer(settings) as saver:
             return await asyncio.gather(*(converse(saver, f"{number}.{thread}") for thread in range(5)))
 
-    found = [said for of_run in await asyncio.gather(*map(run, range(3))) for said in of_run]
-    assert found == [[f"hello {n}.{thread}", f"yes {n}.{thread}"] for n in range(3) for thread in range(5)]
+    conversations = [messages for run_said in await asyncio.gather(*map(run, range(3))) for messages in run_said]
+    assert conversations == [[f"hello {n}.{thread}", f"yes {n}.{thread}"] for n in range(3) for thread in range(5)]
 
 
 def test_a_database_needs_a_path_or_connection_string() -> None:
@@ -86,13 +86,13 @@ async def test_a_sqlite_file_that_cannot_be_opened_is_one_line(
     path: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    other = "not a database, but long enough to be read as one\n" * 40
-    (tmp_path / "c.db").write_text(other)
-    with pytest.raises(ConfigError, match=rf"checkpointer\.path={path}: {says}") as raised:
+    text = "not a database, but long enough to be read as one\n" * 40
+    (tmp_path / "c.db").write_text(text)
+    with pytest.raises(ConfigError, match=rf"checkpointer\.path={path}: {says}") as caught:
         async with open_checkpointer(configured(CheckpointerSettings, kind="sqlite", path=path)):
             pass
-    assert "\n" not in str(raised.value)
-    assert (tmp_path / "c.db").read_text() == other
+    assert "\n" not in str(caught.value)
+    assert (tmp_path / "c.db").read_text() == text
 
 
 @pytest.mark.parametrize(
@@ -110,11 +110,11 @@ async def test_a_wrong_connection_string_is_one_line_without_its_password(
 ) -> None:
     pytest.importorskip("psycopg", reason="the extra postgres is not installed")
     monkeypatch.setenv(VARIABLE, dsn)
-    with pytest.raises(error, match=says) as raised:
+    with pytest.raises(error, match=says) as caught:
         async with open_checkpointer(configured(CheckpointerSettings, kind="postgres", dsn_env=VARIABLE)):
             pass
-    assert "\n" not in str(raised.value)
-    assert "hunter2" not in str(raised.value)
+    assert "\n" not in str(caught.value)
+    assert "hunter2" not in str(caught.value)
 
 
 def test_a_plan_waits_in_postgres(
@@ -126,13 +126,13 @@ def test_a_plan_waits_in_postgres(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AIQ_POSTGRES_DSN", dsn)
-    given = ["chat", "checkpointer=postgres", "--thread", "t", "agent.deep.max_loops=1"]
+    arguments = ["chat", "checkpointer=postgres", "--thread", "t", "agent.deep.max_loops=1"]
     monkeypatch.setattr(sys, "stdin", io.StringIO("Write a report on tidal energy on the Morquist Coast: companies.\n"))
-    assert main(given) == 0
+    assert main(arguments) == 0
     assert capsys.readouterr().out.count("**Research Plan Preview**") == 1
     monkeypatch.setattr(sys, "stdin", io.StringIO("approve\n"))
     with caplog.at_level(logging.WARNING):
-        assert main(given) == 0
+        assert main(arguments) == 0
     out = capsys.readouterr().out
     assert out.index("**Research Plan Preview**") < out.index("plan> approve") < out.index("\ndeep · citations ")
     assert [record for record in caplog.records if record.name.startswith(("langgraph", "psycopg"))] == []

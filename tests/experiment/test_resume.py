@@ -29,25 +29,25 @@ def test_a_run_killed_in_the_middle_ends_after_a_resume_like_an_undisturbed_one(
     process, folder = start_and_wait_for_rows(here, 5)
     process.kill()
     process.wait()
-    killed = here.only_run()
-    done = here.lines(killed / "samples.jsonl")
-    assert all(row["extras"]["client_loaded"] for row in done), "the first attempts were timed with an import"
-    scored = {row["sample_id"] for row in here.lines(killed / "scores.jsonl")}
-    assert 5 <= len(done) < 16
-    assert here.manifest(killed)["status"] == "running"
+    killed_run = here.only_run()
+    rows = here.lines(killed_run / "samples.jsonl")
+    assert all(row["extras"]["client_loaded"] for row in rows), "the first attempts were timed with an import"
+    scored_ids = {row["sample_id"] for row in here.lines(killed_run / "scores.jsonl")}
+    assert 5 <= len(rows) < 16
+    assert here.manifest(killed_run)["status"] == "running"
 
-    asked_before = list(here.endpoint.asked)
+    old_requests = list(here.endpoint.asked)
     assert main(["run", f"resume={folder}", "runner.concurrency=8"]) == 0
-    again = here.endpoint.asked[len(asked_before) :]
-    assert not {row["question"] for row in done} & set(again), "a finished attempt was paid twice"
-    reports = {row["sample_id"]: row["report"] for row in done}
-    assert not {reports[sample] for sample in scored} & set(again), "a finished score was paid twice"
-    assert here.manifest(killed)["status"] == "finished"
+    new_requests = here.endpoint.asked[len(old_requests) :]
+    assert not {row["question"] for row in rows} & set(new_requests), "a finished attempt was paid twice"
+    reports = {row["sample_id"]: row["report"] for row in rows}
+    assert not {reports[sample] for sample in scored_ids} & set(new_requests), "a finished score was paid twice"
+    assert here.manifest(killed_run)["status"] == "finished"
 
     assert main(["run", "experiment=tiny", *SLOW[:2]]) == 0
-    undisturbed = next(run for run in here.runs() if run != killed)
-    assert here.values(killed) == here.values(undisturbed)
-    assert here.summary(killed)["metrics"] == here.summary(undisturbed)["metrics"]
+    whole_run = next(run for run in here.runs() if run != killed_run)
+    assert here.values(killed_run) == here.values(whole_run)
+    assert here.summary(killed_run)["metrics"] == here.summary(whole_run)["metrics"]
 
 
 def test_ctrl_c_stops_cleanly_and_says_how_to_resume(here: Workplace) -> None:
@@ -69,18 +69,18 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_resume(here: Workplace) -> None:
 
 def test_a_damaged_line_is_named_and_its_content_made_again(here: Workplace, capsys: Captured) -> None:
     run = here.ran()
-    before = here.values(run)
+    values = here.values(run)
     for file in ("samples", "scores", "event_index", "events-0"):
         path = run / f"{file}.jsonl"
         lines = path.read_bytes().splitlines(keepends=True)
-        place = len(lines) // 2
-        lines[place] = b"\0" * 40 + b"\n"
+        middle = len(lines) // 2
+        lines[middle] = b"\0" * 40 + b"\n"
         path.write_bytes(b"".join(lines))
         (run / "index.html").unlink()
         assert main(["run", f"resume={run}"]) == 0
-        assert f"{path}, line {place + 1} is damaged and skipped" in capsys.readouterr().err
+        assert f"{path}, line {middle + 1} is damaged and skipped" in capsys.readouterr().err
         path.write_bytes(path.read_bytes().replace(b"\0" * 40 + b"\n", b""))
-        assert here.values(run) == before
+        assert here.values(run) == values
 
 
 @pytest.mark.parametrize(("file", "text"), [("scores", "report"), ("samples", "question")])
@@ -89,56 +89,56 @@ def test_a_torn_row_is_cut_and_reported_and_only_its_work_is_done_again(
 ) -> None:
     """A judge's work is done by the judge alone, with the sources that the agent left (`letters.pages`)."""
     run = here.ran("agent.ask=true", f"judge.letters.ask={file == 'scores'}")
-    before = here.values(run)
+    values = here.values(run)
     attempt = next(row for row in here.lines(run / "samples.jsonl") if row["sample_id"] == "s3")
     path = run / f"{file}.jsonl"
     lines = path.read_text().splitlines(keepends=True)
-    own = [line for line in lines if json.loads(line)["sample_id"] == "s3"]
-    path.write_text("".join(line for line in lines if line not in own) + own[0][:40])
+    sample_lines = [line for line in lines if json.loads(line)["sample_id"] == "s3"]
+    path.write_text("".join(line for line in lines if line not in sample_lines) + sample_lines[0][:40])
     here.endpoint.asked.clear()
     assert main(["run", f"resume={run}"]) == 0
     assert f"{file}.jsonl: cut a torn last line" in capsys.readouterr().err
     assert here.endpoint.asked == [attempt[text]]
-    assert here.values(run) == before
+    assert here.values(run) == values
 
 
 def test_resuming_a_finished_run_asks_nothing_and_changes_nothing(here: Workplace) -> None:
     """Even if the endpoint has moved: `llm.base_url` is then the same service at another address."""
     run = here.ran(*SLOW[:2])
     names = ("samples.jsonl", "scores.jsonl", "summary.json", "index.html", "site/summary.js")
-    before = [((run / name).read_bytes(), (run / name).stat().st_mtime_ns) for name in names]
+    files = [((run / name).read_bytes(), (run / name).stat().st_mtime_ns) for name in names]
     hashes = here.manifest(run)["hashes"]
     here.endpoint.close()
     for address in ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v2"):
         assert main(["run", f"resume={run}", f"llm.base_url={address}"]) == 0
-    assert [((run / name).read_bytes(), (run / name).stat().st_mtime_ns) for name in names] == before
+    assert [((run / name).read_bytes(), (run / name).stat().st_mtime_ns) for name in names] == files
     assert here.manifest(run)["hashes"] == hashes
     assert here.manifest(run)["config"]["llm"]["known_as"] == here.endpoint.base_url
 
 
 def test_resume_latest_resumes_the_latest_unfinished_run(here: Workplace, capsys: Captured) -> None:
-    done = here.ran("limit=1")
-    cut = ("agent.ask=true", "runner.concurrency=1", "limits.run_usd=1")
-    assert main(["run", "experiment=tiny", *cut]) == 130
-    assert main(["run", "experiment=tiny", "name=other", *cut]) == 130
+    finished_run = here.ran("limit=1")
+    limits = ("agent.ask=true", "runner.concurrency=1", "limits.run_usd=1")
+    assert main(["run", "experiment=tiny", *limits]) == 130
+    assert main(["run", "experiment=tiny", "name=other", *limits]) == 130
     assert main(["run", "experiment=tiny", "limit=1", "output_dir=elsewhere"]) == 0
     capsys.readouterr()
-    (tiny,) = (run for run in here.runs() if run.parent.name == "tiny" and run != done)
-    (other,) = (run for run in here.runs() if run.parent.name == "other")
+    (tiny,) = (run for run in here.runs() if run.parent.name == "tiny" and run != finished_run)
+    (other_run,) = (run for run in here.runs() if run.parent.name == "other")
     assert main(["run", "resume=latest", "experiment=tiny", "limits.run_usd=100"]) == 0
     assert f"resuming {tiny.relative_to(here.path)}" in capsys.readouterr().err
     assert here.summary(tiny)["statuses"] == {"completed": 6}
-    assert main(["run", f"resume={other.name}", "limits.run_usd=2"]) == 130  # by its id, too
+    assert main(["run", f"resume={other_run.name}", "limits.run_usd=2"]) == 130  # by its id, too
     assert main(["run", "resume=latest", "output_dir=results", "limits.run_usd=100"]) == 0
-    assert here.summary(other)["statuses"] == {"completed": 6}
+    assert here.summary(other_run)["statuses"] == {"completed": 6}
     capsys.readouterr()
-    for given, message in (
+    for overrides, message in (
         ([], "there is no unfinished run in results/\n"),
         (["experiment=nobody"], "there is no unfinished run of nobody in results/\n"),
         (["output_dir=elsewhere"], "no unfinished run in elsewhere/"),
         (["limit=2"], "no unfinished run"),
     ):
-        assert main(["run", "resume=latest", *given]) == 2
+        assert main(["run", "resume=latest", *overrides]) == 2
         assert message in capsys.readouterr().err
     here.write_samples({"s0": "please fail"})
     assert main(["run", "experiment=tiny", "output_dir=elsewhere"]) == 0
@@ -150,10 +150,10 @@ def test_missing_judgements_are_reported_with_the_command_to_resume(here: Workpl
     here.write_samples({"a": "unjudgeable words", "b": "good words", "c": "fail"})
     assert main(["run", "experiment=tiny", "runner.max_error_rate=0.3"]) == 3
     folder = here.only_run().relative_to(here.path)
-    told = capsys.readouterr().err
-    assert "aiq: 1 of 3 attempts failed, more than runner.max_error_rate allows (exit code 3)\n" in told
-    assert f"aiq: to retry failed judgements: aiq run resume={folder}\n" in told
-    assert f"aiq: to retry failed attempts: aiq run resume={folder} runner.retry_failed=true\n" in told
+    stderr = capsys.readouterr().err
+    assert "aiq: 1 of 3 attempts failed, more than runner.max_error_rate allows (exit code 3)\n" in stderr
+    assert f"aiq: to retry failed judgements: aiq run resume={folder}\n" in stderr
+    assert f"aiq: to retry failed attempts: aiq run resume={folder} runner.retry_failed=true\n" in stderr
     assert main(["run", "experiment=tiny", "dataset.ids=[b]"]) == 0  # a later one, with nothing left
     (here.path / "tiny_parts.py").write_text((here.path / "tiny_parts.py").read_text().replace('"unjudgeable"', '"-"'))
     del sys.modules["tiny_parts"]
@@ -173,8 +173,8 @@ def test_counting_failures_differently_makes_a_new_summary_and_page(here: Workpl
 
 
 def test_what_a_judge_spent_before_it_was_stopped_stays_counted(here: Workplace) -> None:
-    given = ("experiment=tiny", "judge.letters.target=tiny_parts:Twice", "limit=2", "runner.concurrency=1")
-    assert main(["run", *given, "limits.run_usd=3"]) == 130
+    overrides = ("experiment=tiny", "judge.letters.target=tiny_parts:Twice", "limit=2", "runner.concurrency=1")
+    assert main(["run", *overrides, "limits.run_usd=3"]) == 130
     run = here.only_run()
     assert here.endpoint.asked == ["one", "two", "one"]
     assert here.summary(run)["cost_usd"] == 3.0
@@ -189,8 +189,8 @@ def test_judges_events_belong_to_the_last_attempt_and_rows_have_the_cost_of_both
     row = json.loads((run / "samples.jsonl").read_text())
     (run / "samples.jsonl").write_text(json.dumps({**row, "status": "cancelled"}) + "\n")
     assert main(["run", f"resume={run}"]) == 0
-    judged = events_of(RunFolder(run), SampleKey("a", 1), 2, "judge")
-    assert [event["type"] for event in judged].count("run_started") == 1
+    events = events_of(RunFolder(run), SampleKey("a", 1), 2, "judge")
+    assert [event["type"] for event in events].count("run_started") == 1
     assert read_state(RunFolder(run)).spent().cost_usd == here.summary(run)["cost_usd"] == len(here.endpoint.asked)
 
 
@@ -199,8 +199,8 @@ def test_failed_attempts_are_kept_unless_retried_and_then_lose_their_old_scores(
     run = here.ran()
     assert main(["run", f"resume={run}"]) == 0
     assert len(here.lines(run / "samples.jsonl")) == 2
-    mended = (here.path / "tiny_parts.py").read_text().replace('if "fail" in text', "if False")
-    (here.path / "tiny_parts.py").write_text(mended)
+    code = (here.path / "tiny_parts.py").read_text().replace('if "fail" in text', "if False")
+    (here.path / "tiny_parts.py").write_text(code)
     del sys.modules["tiny_parts"]  # as a new process would load it
     assert main(["run", f"resume={run}", "runner.retry_failed=true"]) == 0
     rows = {row["sample_id"]: row for row in here.lines(run / "samples.jsonl")}
@@ -213,11 +213,11 @@ def test_only_settings_that_change_no_number_may_change_on_resume(here: Workplac
     with RunFolder(run).lock():
         assert main(["run", f"resume={run}"]) == 2
     assert "still running" in capsys.readouterr().err
-    before = (run / "manifest.json").read_text()
+    text = (run / "manifest.json").read_text()
     for override in ("seed=1", "agent.words=2", "llm.model=other", "experiment=tiny", "runner=default"):
         assert main(["run", f"resume={run}", override]) == 2
         assert "cannot change" in capsys.readouterr().err
-    assert (run / "manifest.json").read_text() == before
+    assert (run / "manifest.json").read_text() == text
     assert main(["run", f"resume={run}", "runner.concurrency=3", "limits.sample_seconds=60"]) == 0
     manifest = here.manifest(run)
     assert manifest["config"]["runner"]["concurrency"] == 3

@@ -39,8 +39,8 @@ def test_a_run_leaves_the_specified_folder(here: Workplace, capsys: Captured) ->
     }
 
     row = next(row for row in here.lines(folder / "samples.jsonl") if row["sample_id"] == "s0")
-    asked = {"sample_id", "sample_hash", "epoch", "attempt", "status", "report", "raw_report", "route", "sources"}
-    assert asked | {"audit", "usage", "timing", "error", "schema_version"} <= set(row)
+    columns = {"sample_id", "sample_hash", "epoch", "attempt", "status", "report", "raw_report", "route", "sources"}
+    assert columns | {"audit", "usage", "timing", "error", "schema_version"} <= set(row)
     assert (row["status"], row["attempt"], row["route"]) == ("completed", 1, "echo")
     assert row["raw_report"] == row["report"] + "!"
     assert row["usage"]["echo.writer"]["calls"] == 1
@@ -96,8 +96,8 @@ def test_every_ending_of_an_attempt_is_a_row_and_failures_get_the_worst_score(he
     }
     assert rows["failed"]["error"] == {"type": "AgentError", "message": "this question fails"}
     assert rows["slow"]["error"]["message"] == "limits.sample_seconds=1 reached"
-    (*_, ended) = events_of(RunFolder(folder), SampleKey("bug", 1), 1)
-    assert "Traceback" in ended["error"]
+    (*_, end) = events_of(RunFolder(folder), SampleKey("bug", 1), 1)
+    assert "Traceback" in end["error"]
 
     counts = {row["sample_id"]: row for row in here.lines(folder / "scores.jsonl") if row["metric"] == "letters.count"}
     assert counts["good"]["status"] == "scored"
@@ -107,16 +107,16 @@ def test_every_ending_of_an_attempt_is_a_row_and_failures_get_the_worst_score(he
         assert (counts[key]["status"], counts[key]["value"]) == ("agent_failed", 0.0)
         assert events_of(RunFolder(folder), SampleKey(key, 1), 1, "judge") == []
 
-    found = here.summary(folder)
+    summary = here.summary(folder)
     good = counts["good"]["value"]
-    assert found["metrics"]["letters.count"]["n"] == 6
-    assert found["metrics"]["letters.count"]["mean"] == pytest.approx(good / 6)
-    beside = found["agent_failures"]
-    assert (beside["policy"], beside["failed"], beside["alternative"]) == ("worst", 5, "exclude")
-    assert beside["metrics"]["letters.count"] == {**beside["metrics"]["letters.count"], "mean": good, "n": 1}
-    assert found["judge_errors"]["letters"] == {"n": 1, "causes": {"this report cannot be judged": 1}}
+    assert summary["metrics"]["letters.count"]["n"] == 6
+    assert summary["metrics"]["letters.count"]["mean"] == pytest.approx(good / 6)
+    failures = summary["agent_failures"]
+    assert (failures["policy"], failures["failed"], failures["alternative"]) == ("worst", 5, "exclude")
+    assert failures["metrics"]["letters.count"] == {**failures["metrics"]["letters.count"], "mean": good, "n": 1}
+    assert summary["judge_errors"]["letters"] == {"n": 1, "causes": {"this report cannot be judged": 1}}
     # letters.vowels has no worst value: a failed attempt has no such number
-    assert found["metrics"]["letters.vowels"]["n"] == 1
+    assert summary["metrics"]["letters.vowels"]["n"] == 1
 
 
 def test_reports_and_values_depend_on_epoch_and_seed_but_not_on_concurrency(here: Workplace) -> None:
@@ -134,21 +134,21 @@ def test_reports_and_values_depend_on_epoch_and_seed_but_not_on_concurrency(here
 def test_unavailable_metrics_slices_and_the_order_of_samples(here: Workplace) -> None:
     here.write_samples({"z": "red x", "a": "red fail", "m": "blue z"})
     assert run("+judge.none.target=tiny_parts:Never") == 0
-    found = here.summary(here.only_run())
-    assert "none.x" not in found["metrics"]
-    assert found["unavailable"] == {"none.x": "there are no sources"}
-    assert list(found["slices"]) == ["kind"]
-    counts = {value: metrics["letters.count"]["n"] for value, metrics in found["slices"]["kind"].items()}
+    summary = here.summary(here.only_run())
+    assert "none.x" not in summary["metrics"]
+    assert summary["unavailable"] == {"none.x": "there are no sources"}
+    assert list(summary["slices"]) == ["kind"]
+    counts = {value: metrics["letters.count"]["n"] for value, metrics in summary["slices"]["kind"].items()}
     assert counts == {"blue": 1, "red": 2}
-    shown = [one["id"] for one in data_records(here.only_run() / "site/samples-0.js")]
-    assert shown == ["z", "a", "m"]  # as read
+    ids = [record["id"] for record in data_records(here.only_run() / "site/samples-0.js")]
+    assert ids == ["z", "a", "m"]  # as read
 
 
 def test_a_limit_of_model_calls_ends_one_attempt(here: Workplace) -> None:
     assert run("agent.ask=true", "limits.sample_usd=0.5", "limit=1") == 0  # the one call was allowed
-    asked = len(here.endpoint.asked)
+    n_asked = len(here.endpoint.asked)
     assert run("agent.target=tiny_parts:Chatty", "limits.sample_model_calls=1", "limit=1") == 0
-    assert len(here.endpoint.asked) == asked + 1
+    assert len(here.endpoint.asked) == n_asked + 1
     row = here.lines(here.runs()[1] / "samples.jsonl")[0]
     assert (row["status"], row["error"]["message"]) == ("limit", "limits.sample_model_calls=1 reached")
 
@@ -172,9 +172,9 @@ def test_the_key_is_in_no_file_and_only_the_run_folder_is_written(
     here: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", "sk-very-secret")
-    before = {path.name for path in here.path.iterdir()}
+    names = {path.name for path in here.path.iterdir()}
     assert run("llm.api_key_env=MY_KEY", "agent.ask=true", "limit=1") == 0
-    assert {path.name for path in here.path.iterdir()} - before <= {"results", "__pycache__"}
+    assert {path.name for path in here.path.iterdir()} - names <= {"results", "__pycache__"}
     for file in here.only_run().rglob("*"):
         assert file.is_dir() or b"very-secret" not in file.read_bytes()
 
@@ -197,25 +197,25 @@ def test_an_agent_that_swallows_its_cancellation_gets_no_further_sample(here: Wo
 
 def test_a_run_without_judges_says_that_nothing_scores_it(here: Workplace, capsys: Captured) -> None:
     assert main(["run", "experiment=tiny", "judge=[]"]) == 0
-    told = capsys.readouterr()
-    assert "judge=[] names no judge: the reports are written but not scored" in told.err
-    assert "nothing was scored" in told.out
+    output = capsys.readouterr()
+    assert "judge=[] names no judge: the reports are written but not scored" in output.err
+    assert "nothing was scored" in output.out
     assert here.summary(here.only_run())["metrics"] == {}
 
 
 async def test_the_second_signal_ends_the_process_and_names_the_run(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    ended: list[int] = []
-    monkeypatch.setattr(os, "_exit", ended.append)
+    exit_codes: list[int] = []
+    monkeypatch.setattr(os, "_exit", exit_codes.append)
     stop = asyncio.Event()
     with stop_on_signal(stop, Path("results/tiny/1")):
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.wait_for(stop.wait(), 5)
-        assert ended == []
+        assert exit_codes == []
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(0.05)
-    assert ended == [130]
+    assert exit_codes == [130]
     assert "resume with: aiq run resume=results/tiny/1" in capsys.readouterr().err
 
 
@@ -227,9 +227,9 @@ def test_a_model_that_does_not_exist_stops_the_run_at_its_first_call(here: Workp
     base = here.endpoint.base_url.removesuffix("/v1")
     assert run(*ASKING, f"llm.base_url={base}") == 2
     assert len(here.endpoint.asked) == 1
-    [said] = capsys.readouterr().err.splitlines()
-    assert "HTTP 404: no such model; check the model of echo.writer (it is 'small-1': llm.model or llm.roles)" in said
-    assert said.endswith("whose path is missing: usually /v1; no attempt has finished: start a new run")
+    [line] = capsys.readouterr().err.splitlines()
+    assert "HTTP 404: no such model; check the model of echo.writer (it is 'small-1': llm.model or llm.roles)" in line
+    assert line.endswith("whose path is missing: usually /v1; no attempt has finished: start a new run")
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["cancelled"]
     here.endpoint.unknown = ()
@@ -253,9 +253,9 @@ def test_a_refused_request_stops_the_run_only_before_any_answer(here: Workplace,
     here.endpoint.refuse_from, here.endpoint.refusal = 0, error(400, "extra fields")
     assert run(*ASKING) == 2
     assert len(here.endpoint.asked) == 1
-    said = capsys.readouterr().err
-    assert "HTTP 400: extra fields (llm.model=small-1 has not answered once: check" in said
-    assert said.endswith("no attempt has finished: start a new run\n")
+    stderr = capsys.readouterr().err
+    assert "HTTP 400: extra fields (llm.model=small-1 has not answered once: check" in stderr
+    assert stderr.endswith("no attempt has finished: start a new run\n")
     folder = here.only_run()
     assert [row["status"] for row in here.lines(folder / "samples.jsonl")] == ["failed"]
     here.endpoint.refuse_from = 5  # two samples, agent and judge, and the agent's question of a third
@@ -268,18 +268,18 @@ def test_a_refused_request_stops_the_run_only_before_any_answer(here: Workplace,
 def test_with_unreported_usage_costs_are_shown_as_lower_bounds_everywhere(here: Workplace, capsys: Captured) -> None:
     here.endpoint.usage = None
     assert run(*ASKING, "limit=2") == 0
-    folder, shown = here.only_run(), capsys.readouterr()
-    assert "at least $0.00 (no usage reported for 4 calls)" in shown.err
-    assert "at least $0.00 (no usage reported for 2 calls)" in shown.out
-    assert "at least $0.00 (no usage reported for 4 calls)" in shown.out
+    folder, output = here.only_run(), capsys.readouterr()
+    assert "at least $0.00 (no usage reported for 4 calls)" in output.err
+    assert "at least $0.00 (no usage reported for 2 calls)" in output.out
+    assert "at least $0.00 (no usage reported for 4 calls)" in output.out
     summary = here.summary(folder)
     assert (summary["cost_usd"], summary["unreported_calls"]) == (0.0, 4)
     assert summary["routes"]["echo"]["unreported_calls"] == 2
     assert "at least $0.00 (no usage reported for 1 call)" in (folder / "site/samples-0.js").read_text()
     assert main(["show", str(folder), "s0"]) == 0
-    shown = capsys.readouterr()
-    assert "1 model call, 0 tokens, at least $0.00 (no usage reported for 1 call)" in shown.out
-    assert "usage not reported" in shown.out
+    output = capsys.readouterr()
+    assert "1 model call, 0 tokens, at least $0.00 (no usage reported for 1 call)" in output.out
+    assert "usage not reported" in output.out
 
 
 def test_a_limit_in_money_holds_even_if_no_usage_is_reported(here: Workplace, capsys: Captured) -> None:

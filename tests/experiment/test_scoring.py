@@ -72,8 +72,8 @@ async def test_a_score_is_a_row_with_its_numbers_its_reason_or_its_error() -> No
 )
 async def test_an_undeclared_score_is_an_error_of_the_judge(scores: list[Score], message: str) -> None:
     rows = await rows_of(*scores)
-    assert [found.status for found in rows] == ["error"] * 3
-    assert all(found.error is not None and message in found.error.message for found in rows)
+    assert [score_row.status for score_row in rows] == ["error"] * 3
+    assert all(score_row.error is not None and message in score_row.error.message for score_row in rows)
 
 
 def test_a_failed_attempt_gets_the_worst_value_of_each_metric_of_its_sample() -> None:

@@ -98,8 +98,8 @@ def run_with(folder: Path, *overrides: str) -> tuple[dict[str, Any], dict[str, A
     for name, values in {"query.jsonl": row, **HIDDEN}.items():
         (folder / name).write_text(json.dumps(values) + "\n")
     agent = ["agent.clarifier.enable_plan_approval=true", "agent.deep.max_loops=1"]
-    given = ["experiment=full_freshqa", "dataset=drb", f"dataset.path={folder}", "judge=[]", "runner.progress=false"]
-    assert main(["run", *given, *agent, f"output_dir={folder}/results", *overrides]) == 0
+    common = ["experiment=full_freshqa", "dataset=drb", f"dataset.path={folder}", "judge=[]", "runner.progress=false"]
+    assert main(["run", *common, *agent, f"output_dir={folder}/results", *overrides]) == 0
     (run,) = (folder / "results/full_freshqa").iterdir()
     events = events_of(RunFolder(run), SampleKey("1", 1), 1)
     sample = json.loads((run / "samples.jsonl").read_text())
@@ -142,22 +142,22 @@ def test_a_run_with_a_simulated_user(tmp_path: Path) -> None:
     assert "<dialogue>" not in first
     assert "You: Please also cover this: I care about fishing rights." in second
     assert all("hidden" not in json.dumps(call["messages"]) for call in calls)
-    before = [call for call in calls if call["seq"] < next(c["seq"] for c in calls if c["role"] == SIMULATED_USER)]
-    assert all("fishing" not in json.dumps(call["messages"]) for call in before)
+    earlier = [call for call in calls if call["seq"] < next(c["seq"] for c in calls if c["role"] == SIMULATED_USER)]
+    assert all("fishing" not in json.dumps(call["messages"]) for call in earlier)
 
 
 def test_a_run_recalls_no_earlier_run_from_a_shared_memory_file(tmp_path: Path) -> None:
     file, results = tmp_path / "questions.jsonl", tmp_path / "results"
     file.write_text(json.dumps({"question": "Who is the mayor of Brackwater?", "thread_id": "t"}) + "\n")
-    kept = ["checkpointer=sqlite", f"checkpointer.path={tmp_path}/c.db", f"output_dir={results}"]
-    asked = ["dataset=questions", f"dataset.path={file}", "judge=[]", "agent.enable_escalation=false"]
+    storage = ["checkpointer=sqlite", f"checkpointer.path={tmp_path}/c.db", f"output_dir={results}"]
+    dataset = ["dataset=questions", f"dataset.path={file}", "judge=[]", "agent.enable_escalation=false"]
     for epochs in (1, 2):
-        given = [*asked, *kept, f"epochs={epochs}", "runner.progress=false"]
-        assert main(["run", "experiment=full_freshqa", *given]) == 0
+        overrides = [*dataset, *storage, f"epochs={epochs}", "runner.progress=false"]
+        assert main(["run", "experiment=full_freshqa", *overrides]) == 0
     first, second = sorted((results / "full_freshqa").iterdir())
-    shown = []
+    prompts = []
     for run, epoch in ((first, 1), (second, 1), (second, 2)):
         events = events_of(RunFolder(run), SampleKey("1", epoch), 1)
-        shown.append(next(event["messages"] for event in events if event["type"] == "model_called"))
-    assert shown == [shown[0]] * 3
+        prompts.append(next(event["messages"] for event in events if event["type"] == "model_called"))
+    assert prompts == [prompts[0]] * 3
     assert "user" not in json.loads((first / "manifest.json").read_text())["hashes"]["prompts"]

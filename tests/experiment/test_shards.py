@@ -27,10 +27,10 @@ def run(*overrides: str) -> int:
 
 def made(here: Workplace, *overrides: str) -> Path:
     """The folder of a new run with these settings; others may exist."""
-    before = set(here.runs())
+    old_runs = set(here.runs())
     assert run(*overrides) == 0
-    (found,) = set(here.runs()) - before
-    return found
+    (folder,) = set(here.runs()) - old_runs
+    return folder
 
 
 def test_shards_in_any_order_have_the_outcome_of_the_whole_run(here: Workplace, capsys: Captured) -> None:
@@ -55,19 +55,19 @@ def test_shards_in_any_order_have_the_outcome_of_the_whole_run(here: Workplace, 
 def test_a_stopped_shard_is_resumed_by_the_same_command(here: Workplace) -> None:
     here.endpoint.refuse_from = 3
     assert run("run_id=parts", "shard=1/2", "runner.concurrency=1") == 2
-    asked = list(here.endpoint.asked)
+    requests = list(here.endpoint.asked)
     here.endpoint.refuse_from = None
     assert run("run_id=parts", "shard=1/2") == 0
-    assert not set(asked[:3]) & set(here.endpoint.asked[len(asked) :]), "something was paid for twice"
+    assert not set(requests[:3]) & set(here.endpoint.asked[len(requests) :]), "something was paid for twice"
 
 
 def test_a_resume_with_other_shards_writes_files_that_are_read_after_the_old_ones(here: Workplace) -> None:
     here.write_samples({**QUESTIONS, "s3": "fail"})
     whole = made(here, "runner.max_error_rate=1")
     assert run("run_id=parts", "shard=2/2", "runner.max_error_rate=1") == 0
-    folder, again = str(here.path / "results/tiny/parts"), "runner.retry_failed=true"
+    folder, retry = str(here.path / "results/tiny/parts"), "runner.retry_failed=true"
     assert main(["run", f"resume={folder}", *ASKING[2:]]) == 0
-    assert main(["run", f"resume={folder}", *ASKING[2:], again, "shard=2/2"]) == 0
+    assert main(["run", f"resume={folder}", *ASKING[2:], retry, "shard=2/2"]) == 0
     names = [path.name for path in RunFolder(Path(folder)).journals("samples")]
     assert names == ["samples-2-of-2.jsonl", "samples-1.jsonl", "samples-2-2-of-2.jsonl"]
     attempts = [row["attempt"] for row in here.rows(Path(folder), "samples") if row["sample_id"] == "s3"]
@@ -80,9 +80,9 @@ def test_working_shards_keep_others_out_of_their_work(here: Workplace, capsys: C
     folder = RunFolder(here.path / "results/tiny/parts")
     with folder.lock(Shard(2, 2)):
         capsys.readouterr()
-        for shard, said in (("2/2", "shard 2/2 of"), ("1/3", "shard 2/2 of it is still running")):
+        for shard, message in (("2/2", "shard 2/2 of"), ("1/3", "shard 2/2 of it is still running")):
             assert run("run_id=parts", f"shard={shard}") == 2
-            assert said in capsys.readouterr().err
+            assert message in capsys.readouterr().err
         assert main(["run", f"resume={folder.path}"]) == 2
         assert "shard 2/2 of it is still running" in capsys.readouterr().err
         assert run("run_id=parts", "shard=1/2") == 0  # which has nothing left to do

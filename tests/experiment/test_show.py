@@ -18,12 +18,12 @@ def test_an_attempt_is_shown_with_everything_that_happened(here: Workplace, caps
     run = here.ran("agent.ask=true", "judge.letters.ask=true", "epochs=2", "agent.words=80")
     capsys.readouterr()
 
-    def shown(*arguments: str, code: int = 0) -> str:
+    def show(*arguments: str, code: int = 0) -> str:
         assert main(["show", *arguments]) == code
-        captured = capsys.readouterr()
-        return captured.err if code else captured.out
+        output = capsys.readouterr()
+        return output.err if code else output.out
 
-    out = shown("latest", "s1", "--epoch", "2")
+    out = show("latest", "s1", "--epoch", "2")
     parts = ["s1, epoch 2", "question with [brackets] and [/markup]", "model echo.writer", "reply:", "> completed"]
     parts += [
         "report",
@@ -37,19 +37,19 @@ def test_an_attempt_is_shown_with_everything_that_happened(here: Workplace, caps
     assert -1 not in places, parts[places.index(-1)]
     assert places == sorted(places)
     assert "model judge.letters" not in out
-    judged = shown(run.name, "s1", "--judge")
-    assert all(part in judged for part in ("> judge letters", "model judge.letters", "characters ..."))
-    assert "characters ..." not in shown(str(run), "s1", "--judge", "--full")
-    assert "AgentError: this question fails" in shown("latest", "s2")
-    of_run = shown("latest").splitlines()
-    assert of_run[2].split()[:2] == ["s2.1", "failed"]
-    assert "AgentError: this question fails" in of_run[2]
-    assert {line.partition(" ")[0] for line in of_run[2:10]} == {
+    judge_text = show(run.name, "s1", "--judge")
+    assert all(part in judge_text for part in ("> judge letters", "model judge.letters", "characters ..."))
+    assert "characters ..." not in show(str(run), "s1", "--judge", "--full")
+    assert "AgentError: this question fails" in show("latest", "s2")
+    run_lines = show("latest").splitlines()
+    assert run_lines[2].split()[:2] == ["s2.1", "failed"]
+    assert "AgentError: this question fails" in run_lines[2]
+    assert {line.partition(" ")[0] for line in run_lines[2:10]} == {
         f"s{n}.{epoch}" for n in range(1, 5) for epoch in (1, 2)
     }
-    assert "4 samples, 8 attempts: 6 completed, 2 failed" in of_run
-    assert "letters.count, letters.vowels, letters.pages: error  this report" in shown("latest", "s3")
-    bug = shown("latest", "s4", "--judge", "--full")
+    assert "4 samples, 8 attempts: 6 completed, 2 failed" in run_lines
+    assert "letters.count, letters.vowels, letters.pages: error  this report" in show("latest", "s3")
+    bug = show("latest", "s4", "--judge", "--full")
     assert all(part in bug for part in ("Traceback", "in score", "KeyError: 'a bug of the judge'"))
     manifest = (run / "manifest.json").read_text()
     for name, text in {
@@ -67,7 +67,7 @@ def test_an_attempt_is_shown_with_everything_that_happened(here: Workplace, caps
         (["newer"], "schema_version=3: Input should be 1 or 2; another version of aiq wrote it"),
         (["latest", "s1", "--results", "elsewhere"], "no runs in elsewhere/"),
     ):
-        err = shown(*arguments, code=2)
+        err = show(*arguments, code=2)
         assert message in err
         assert err.count("\n") == 1
     (run / "samples.jsonl").unlink()
@@ -87,13 +87,13 @@ def test_earlier_turns_are_shown_before_the_question(here: Workplace, capsys: Ca
     for part in parts:
         assert part in out[place:], part
         place = out.index(part, place)
-    (shown,) = data_records(run / "site/samples-0.js")
-    assert [(question, route) for question, _, route in shown["turns"]] == [
+    (record,) = data_records(run / "site/samples-0.js")
+    assert [(question, route) for question, _, route in record["turns"]] == [
         ("the first", "echo"),
         ("the second", "echo"),
     ]
-    assert "the second the second" in shown["turns"][1][1]
-    assert shown["question"] == "the third"
+    assert "the second the second" in record["turns"][1][1]
+    assert record["question"] == "the third"
 
 
 def test_long_texts_are_cut_in_the_middle() -> None:
@@ -114,12 +114,12 @@ def test_json_is_outlined_for_reading() -> None:
         "judgements": [vote, vote],
         "facts": [{"id": "d1"}],
     }
-    said = ["  - model: m, vote: 1, value: 0.333", "    answer:", "      comment: no", "      evaluation: wrong"]
+    vote_lines = ["  - model: m, vote: 1, value: 0.333", "    answer:", "      comment: no", "      evaluation: wrong"]
     assert outline(detail).split("\n") == [
         "tries: 2, ok: yes, levels (exact: 1), ids: a; b",
         "judgements:",
-        *said,
-        *said,
+        *vote_lines,
+        *vote_lines,
         "facts:",
         "  - id: d1",
     ]
@@ -135,9 +135,9 @@ def test_a_changed_dataset_has_no_gold_answer(here: Workplace, capsys: Captured)
 
 
 def test_a_call_without_an_answer_names_no_status() -> None:
-    called = {"type": "model_called", "role": "a.b", "model": "m", "latency_ms": 120023.0, "error": "no answer in time"}
+    call = {"type": "model_called", "role": "a.b", "model": "m", "latency_ms": 120023.0, "error": "no answer in time"}
     console = Console(record=True, width=80, file=io.StringIO())
-    console.print(render_events([{**called, "status": status} for status in (None, 500)], shortener(None)))
-    shown = console.export_text()
-    assert "error (no answer):" in shown
-    assert "error (HTTP 500):" in shown
+    console.print(render_events([{**call, "status": status} for status in (None, 500)], shortener(None)))
+    text = console.export_text()
+    assert "error (no answer):" in text
+    assert "error (HTTP 500):" in text

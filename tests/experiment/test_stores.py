@@ -40,10 +40,10 @@ async def test_a_page_is_fetched_once_for_all_waiting_and_outlives_the_process(f
     web = CountingWeb()
     web.open.clear()
     store = PageStore(web, folder)
-    asking = [asyncio.create_task(store.fetch(f"https://a.example/{n % 3}")) for n in range(30)]
+    tasks = [asyncio.create_task(store.fetch(f"https://a.example/{n % 3}")) for n in range(30)]
     await asyncio.sleep(0)
     web.open.set()
-    pages = await asyncio.gather(*asking)
+    pages = await asyncio.gather(*tasks)
     store.close()
     assert sorted(web.fetched) == [f"https://a.example/{n}" for n in range(3)]
     assert all(page == pages[n % 3] for n, page in enumerate(pages))
@@ -56,10 +56,10 @@ async def test_a_page_is_fetched_once_for_all_waiting_and_outlives_the_process(f
     await store.fetch("https://a.example/3")
     store.close()
     assert web.fetched == ["https://a.example/3"]
-    stored = read_pages(folder)
-    assert list(stored) == [f"https://a.example/{n}" for n in range(4)]
-    assert stored["https://a.example/1"].text == pages[1].text
-    assert stored["https://a.example/1"].digest == pages[1].digest != pages[0].digest
+    stored_pages = read_pages(folder)
+    assert list(stored_pages) == [f"https://a.example/{n}" for n in range(4)]
+    assert stored_pages["https://a.example/1"].text == pages[1].text
+    assert stored_pages["https://a.example/1"].digest == pages[1].digest != pages[0].digest
 
 
 async def test_a_torn_line_is_cut_and_its_page_fetched_again(folder: RunFolder) -> None:
@@ -82,11 +82,11 @@ async def test_a_failing_page_is_tried_once_per_process(folder: RunFolder) -> No
     web = CountingWeb()
     store = PageStore(web, folder)
     for _ in range(2):
-        tried = await asyncio.gather(*[store.fetch("https://gone.example/") for _ in range(5)], return_exceptions=True)
-        assert {(error.kind, str(error)) for error in tried if isinstance(error, ToolError)} == {
+        pages = await asyncio.gather(*[store.fetch("https://gone.example/") for _ in range(5)], return_exceptions=True)
+        assert {(error.kind, str(error)) for error in pages if isinstance(error, ToolError)} == {
             (ToolErrorKind.TIMEOUT, "https://gone.example/ took too long")
         }
-        assert len(tried) == 5
+        assert len(pages) == 5
     store.close()
     assert len(web.fetched) == 1
     store = PageStore(web, folder)
@@ -103,12 +103,12 @@ async def test_cancelling_one_reader_leaves_the_page_to_the_others(folder: RunFo
     web = CountingWeb()
     web.open.clear()
     store = PageStore(web, folder)
-    asking = [asyncio.create_task(store.fetch("https://a.example/")) for _ in range(3)]
+    tasks = [asyncio.create_task(store.fetch("https://a.example/")) for _ in range(3)]
     await asyncio.sleep(0)
-    asking[cancelled].cancel()
+    tasks[cancelled].cancel()
     await asyncio.sleep(0)
     web.open.set()
-    pages = await asyncio.gather(*asking, return_exceptions=True)
+    pages = await asyncio.gather(*tasks, return_exceptions=True)
     store.close()
     assert isinstance(pages[cancelled], asyncio.CancelledError)
     assert len([page for page in pages if isinstance(page, Page)]) == 2
@@ -120,13 +120,13 @@ async def test_a_page_read_through_a_reader_service_is_stored_separately(folder:
     web = CountingWeb()
     store = PageStore(web, folder)
     plain = await store.fetch("https://a.example/")
-    read = await store.fetch("https://a.example/", Reader(template="https://reader.example/{url}"))
-    again = await store.fetch("https://a.example/", Reader(template="https://reader.example/{url}"))
+    reader_page = await store.fetch("https://a.example/", Reader(template="https://reader.example/{url}"))
+    second_page = await store.fetch("https://a.example/", Reader(template="https://reader.example/{url}"))
     store.close()
     assert web.fetched == ["https://a.example/", "https://reader.example/https://a.example/"]
-    assert plain.text != read.text == again.text
-    assert read.url == "https://a.example/"
-    assert read_pages(folder)["https://a.example/"].text == read.text  # the one fetched last
+    assert plain.text != reader_page.text == second_page.text
+    assert reader_page.url == "https://a.example/"
+    assert read_pages(folder)["https://a.example/"].text == reader_page.text  # the one fetched last
 
 
 class Model:
@@ -159,11 +159,11 @@ async def test_a_question_is_asked_once_however_many_ask(folder: RunFolder) -> N
 async def test_only_answers_whose_cost_is_recorded_outlive_the_process(folder: RunFolder) -> None:
     """Otherwise a killed run would reuse an answer whose cost is in no row."""
     store, model = AnswerStore(folder), Model()
-    booked, killed = SharedAnswers(store), SharedAnswers(store)
-    await booked.get_or_ask("a", model.ask)
-    await killed.get_or_ask("b", model.ask)
-    await booked.get_or_ask("b", model.ask)  # used, but not paid for here
-    booked.write()
+    written, unwritten = SharedAnswers(store), SharedAnswers(store)
+    await written.get_or_ask("a", model.ask)
+    await unwritten.get_or_ask("b", model.ask)
+    await written.get_or_ask("b", model.ask)  # used, but not paid for here
+    written.write()
     store = AnswerStore(folder)
     await SharedAnswers(store).get_or_ask("a", model.ask)
     assert model.asked == 2
@@ -177,11 +177,11 @@ async def test_after_a_failure_the_next_one_asks_the_question(folder: RunFolder)
     async def fails() -> str:
         raise ModelError("nothing came")
 
-    one, other = SharedAnswers(store), SharedAnswers(store)
-    told = await asyncio.gather(one.get_or_ask("q", fails), other.get_or_ask("q", model.ask), return_exceptions=True)
-    assert isinstance(told[0], ModelError)
-    assert told[1] == "answer 1"
-    one.write()
+    bad, good = SharedAnswers(store), SharedAnswers(store)
+    texts = await asyncio.gather(bad.get_or_ask("q", fails), good.get_or_ask("q", model.ask), return_exceptions=True)
+    assert isinstance(texts[0], ModelError)
+    assert texts[1] == "answer 1"
+    bad.write()
     assert not (folder.path / "answers.jsonl").exists()
-    other.write()
+    good.write()
     assert (folder.path / "answers.jsonl").read_text()

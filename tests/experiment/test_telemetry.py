@@ -52,7 +52,7 @@ class Collector:
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
         bodies = [ExportTraceServiceRequest.FromString(body) for _, _, body in self.requests]
-        parts = (part for body in bodies for whose in body.resource_spans for part in whose.scope_spans)
+        parts = (part for body in bodies for resource in body.resource_spans for part in resource.scope_spans)
         return [span for part in parts for span in part.spans]
 
     @property
@@ -67,16 +67,16 @@ class Collector:
 
 
 def attributes(span: Any) -> dict[str, Any]:
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
+    return {item.key: getattr(item.value, item.value.WhichOneof("value")) for item in span.attributes}
 
 
 @pytest.fixture(scope="module")
 def collectors() -> Iterator[Collector]:
-    got = Collector()
+    collector = Collector()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            got.requests.append((self.path, self.headers, self.rfile.read(int(self.headers["content-length"]))))
+            collector.requests.append((self.path, self.headers, self.rfile.read(int(self.headers["content-length"]))))
             self.send_response(200)
             self.end_headers()
 
@@ -84,9 +84,9 @@ def collectors() -> Iterator[Collector]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    got.port = server.server_port
+    collector.port = server.server_port
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield got
+    yield collector
     server.shutdown()
     server.server_close()
 
@@ -110,8 +110,8 @@ def test_without_the_setting_nothing_is_imported_or_sent(
     here: Workplace, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if variables of OpenTelemetry are set. MCP and LangSmith import its API by themselves."""
-    told = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.address, "OTEL_TRACES_EXPORTER": "otlp", "OTEL_SDK_DISABLED": ""}
-    for name, value in told.items():
+    values = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.address, "OTEL_TRACES_EXPORTER": "otlp", "OTEL_SDK_DISABLED": ""}
+    for name, value in values.items():
         monkeypatch.setenv(name, value)
     for name in imported():
         monkeypatch.delitem(sys.modules, name)
@@ -159,18 +159,18 @@ def test_a_run_is_a_tree_of_spans_with_its_tokens_and_no_text(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLLECTORS_KEY", "abc")
-    where = f"telemetry.otlp_endpoint={collector.address}"
+    endpoint = f"telemetry.otlp_endpoint={collector.address}"
     key = "telemetry.headers_env.authorization=COLLECTORS_KEY"
-    assert main(["run", "experiment=shallow_freshqa", "limit=2", "runner.progress=false", where, key]) == 0
+    assert main(["run", "experiment=shallow_freshqa", "limit=2", "runner.progress=false", endpoint, key]) == 0
     (run,) = tmp_path.glob("results/*/*/summary.json")
     events = [json.loads(line) for path in run.parent.glob("events*.jsonl") for line in path.read_text().splitlines()]
-    called = Counter(event["type"] for event in events)
+    counts = Counter(event["type"] for event in events)
     by_judges = sum(event["type"] == "model_called" and event["role"].startswith("judge.") for event in events)
     assert collector.nested == {
         ("invoke_workflow shallow_freshqa", ""): 1,
         ("invoke_agent AiqAgent", "invoke_workflow shallow_freshqa"): 2,
-        ("chat offline-1", "invoke_agent AiqAgent"): called["model_called"] - by_judges,
-        ("execute_tool web_search_tool", "invoke_agent AiqAgent"): called["tool_called"],
+        ("chat offline-1", "invoke_agent AiqAgent"): counts["model_called"] - by_judges,
+        ("execute_tool web_search_tool", "invoke_agent AiqAgent"): counts["tool_called"],
         ("evaluate fresheval", "invoke_workflow shallow_freshqa"): 2,
         ("evaluate citation_audit", "invoke_workflow shallow_freshqa"): 2,
         ("chat offline-1", "evaluate fresheval"): by_judges,
@@ -178,13 +178,13 @@ def test_a_run_is_a_tree_of_spans_with_its_tokens_and_no_text(
     assert len({span.trace_id for span in collector.spans}) == 1
     usage = json.loads(run.read_text())["usage"]
     for name in ("input_tokens", "output_tokens"):
-        spent = sum(account["total"][name] for account in usage.values())
-        assert sum(span[f"gen_ai.usage.{name}"] for span in collector.named("chat")) == spent > 0
+        n_tokens = sum(account["total"][name] for account in usage.values())
+        assert sum(span[f"gen_ai.usage.{name}"] for span in collector.named("chat")) == n_tokens > 0
     conventions = known_names()
     assert {name for span in collector.spans for name in attributes(span) if name[:4] != "aiq."} <= conventions
     (question, *_) = [event["question"] for event in events if event["type"] == "run_started"]
-    sent = b"".join(body for _, _, body in collector.requests)
-    assert question.encode() not in sent
+    payload = b"".join(body for _, _, body in collector.requests)
+    assert question.encode() not in payload
     assert {(path, headers["authorization"]) for path, headers, _ in collector.requests} == {
         ("/v1/traces", "Bearer abc")
     }
@@ -206,13 +206,13 @@ def known_names() -> set[str]:
 @needs_extra
 def test_texts_are_sent_only_if_the_setting_says_so(here: Workplace, collector: Collector) -> None:
     here.write_samples({"s1": "question number 1"})
-    where = f"telemetry.otlp_endpoint={collector.address}"
-    here.ran(*ASKING, where, "telemetry.content=true")
-    asked = [json.loads(span["gen_ai.input.messages"]) for span in collector.named("chat")]
-    said = [json.loads(span["gen_ai.output.messages"]) for span in collector.named("chat")]
+    endpoint = f"telemetry.otlp_endpoint={collector.address}"
+    here.ran(*ASKING, endpoint, "telemetry.content=true")
+    inputs = [json.loads(span["gen_ai.input.messages"]) for span in collector.named("chat")]
+    outputs = [json.loads(span["gen_ai.output.messages"]) for span in collector.named("chat")]
     parts = [{"type": "text", "content": "question number 1"}]
-    assert {"role": "user", "parts": parts} in asked[0]
-    assert said[0] == [{"role": "assistant", "parts": parts}]
+    assert {"role": "user", "parts": parts} in inputs[0]
+    assert outputs[0] == [{"role": "assistant", "parts": parts}]
 
 
 @needs_extra
@@ -267,10 +267,10 @@ SUBAGENTS: list[Event] = [
 def test_spans_nest_like_calls(collector: Collector, content: bool) -> None:
     telemetry = Telemetry(settings(collector, content=content))
     run = RunSpan(telemetry, "e", "r")
-    with run.session("agent", "A", SampleKey("s", 1), 1) as hear:
+    with run.session("agent", "A", SampleKey("s", 1), 1) as on_event:
         for event in SUBAGENTS:
-            hear(event)
-    hear(model("late"))
+            on_event(event)
+    on_event(model("late"))
     run.close()
     assert telemetry.close() is None
     assert collector.nested == {
@@ -291,18 +291,18 @@ def test_spans_nest_like_calls(collector: Collector, content: bool) -> None:
     assert (attributes(attempt)["error.type"], attempt.status.message) == ("limit", "too long" if content else "")
     (chat,) = (span for span in collector.spans if span.name == "chat inner")
     assert chat.end_time_unix_nano - chat.start_time_unix_nano == 5_000_000
-    told = [json.loads(span["gen_ai.tool.call.arguments"]) for span in collector.named("execute_tool") if content]
-    assert told == [{"query": "a\ufffd"}] * 4 * content
+    queries = [json.loads(span["gen_ai.tool.call.arguments"]) for span in collector.named("execute_tool") if content]
+    assert queries == [{"query": "a\ufffd"}] * 4 * content
 
 
 @needs_extra
 def test_recordings_ignore_telemetry_and_replays_send_nothing(
     here: Workplace, collector: Collector, capsys: Captured
 ) -> None:
-    recorded = ("cassette.dir=tape", f"telemetry.otlp_endpoint={collector.address}")
+    overrides = ("cassette.dir=tape", f"telemetry.otlp_endpoint={collector.address}")
     for mode, sends in (("record", True), ("replay", False)):
         collector.requests.clear()
-        assert main(["run", "experiment=tiny", *ASKING, *recorded, f"cassette={mode}"]) == 0
+        assert main(["run", "experiment=tiny", *ASKING, *overrides, f"cassette={mode}"]) == 0
         assert bool(collector.requests) is sends
         assert str(collector.port) not in capsys.readouterr().err
     assert "telemetry" not in str(about("replay", here.path / "tape"))

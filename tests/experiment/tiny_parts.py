@@ -39,8 +39,8 @@ class TinyDataset:
         self.fingerprint = str(hash_of(text))
         for line in text.splitlines():
             row = json.loads(line)
-            more = {name: tuple(row.get(name, ())) for name in ("turns", "answers")}
-            yield Sample(id=row["id"], question=Question(text=row["question"]), tags={"kind": row["kind"]}, **more)
+            extras = {name: tuple(row.get(name, ())) for name in ("turns", "answers")}
+            yield Sample(id=row["id"], question=Question(text=row["question"]), tags={"kind": row["kind"]}, **extras)
 
 
 def hash_of(text: str) -> int:
@@ -107,8 +107,8 @@ class Searching(EchoAgent):
     """Searches for the question."""
 
     async def research(self, question: Question, session: Session) -> Report:
-        found = await session.call_tool("web_search_tool", {"query": question.text})
-        return Report(text=question.text, raw_text=found.content, route="echo")
+        result = await session.call_tool("web_search_tool", {"query": question.text})
+        return Report(text=question.text, raw_text=result.content, route="echo")
 
 
 class Halves(EchoAgent):
@@ -246,8 +246,8 @@ class Chooser:
 
     async def research(self, question: Question, session: Session) -> Report:
         route = self._route(question.text)
-        said = f"{question.text} {'at length' * 9 if route == 'long' else 'in short'}"
-        reply = await session.models.complete("echo.writer", [Message(role="user", content=said)])
+        prompt = f"{question.text} {'at length' * 9 if route == 'long' else 'in short'}"
+        reply = await session.models.complete("echo.writer", [Message(role="user", content=prompt)])
         return Report(text=reply.text, raw_text=reply.text, route=route, extras={"question": question.text})
 
     def redecide(self, recorded: Sequence[Recorded]) -> Redecided | str:
@@ -255,9 +255,9 @@ class Chooser:
         if "unknown" in question:
             return "nobody knows"
         route = self._route(question)
-        for place, attempt in enumerate(recorded):
+        for i, attempt in enumerate(recorded):
             if attempt.report.route == route:
-                return Redecided(place, attempt.report, attempt.usage)
+                return Redecided(i, attempt.report, attempt.usage)
         return Redecided(None, Report(text="", raw_text="", route=route, extras=recorded[0].report.extras), {})
 
     def _route(self, question: str) -> str:

@@ -43,36 +43,36 @@ class Api:
         return self.client.post("/api/v1/tasks", json={"query": query, **more}, headers=headers)
 
     def task(self, task_id: str) -> dict[str, Any]:
-        answer = self.client.get(f"/api/v1/tasks/{task_id}")
-        assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+        response = self.client.get(f"/api/v1/tasks/{task_id}")
+        assert response.status_code == 200, response.text
+        body: dict[str, Any] = response.json()
+        return body
 
     def until(self, task_id: str, *statuses: str) -> dict[str, Any]:
         """The task once it has one of these statuses, or has ended."""
-        end = time.monotonic() + 120
-        while (found := self.task(task_id))["status"] not in (statuses or ENDED):
-            assert time.monotonic() < end, found
+        deadline = time.monotonic() + 120
+        while (task := self.task(task_id))["status"] not in (statuses or ENDED):
+            assert time.monotonic() < deadline, task
             time.sleep(0.02)
-        return found
+        return task
 
     def done(self, query: str, **more: Any) -> dict[str, Any]:
-        made = self.ask(query, **more)
-        assert made.status_code == 202, made.text
-        return self.until(made.json()["task_id"])
+        response = self.ask(query, **more)
+        assert response.status_code == 202, response.text
+        return self.until(response.json()["task_id"])
 
     def events(self, task_id: str, after: int | None = None, most: int | None = None) -> list[dict[str, Any]]:
         """The events of a stream until it ends, or the first of them."""
         headers = {} if after is None else {"Last-Event-ID": str(after)}
-        found: list[dict[str, Any]] = []
-        with self.client.stream("GET", f"/api/v1/stream/sse?workflow_id={task_id}", headers=headers) as answer:
-            assert answer.status_code == 200, answer.read()
-            for line in answer.iter_lines():
+        events_seen: list[dict[str, Any]] = []
+        with self.client.stream("GET", f"/api/v1/stream/sse?workflow_id={task_id}", headers=headers) as response:
+            assert response.status_code == 200, response.read()
+            for line in response.iter_lines():
                 if line.startswith("data: "):
-                    found.append(json.loads(line.removeprefix("data: ")))
-                    if len(found) == most:
+                    events_seen.append(json.loads(line.removeprefix("data: ")))
+                    if len(events_seen) == most:
                         break
-        return found
+        return events_seen
 
     def decide(self, task: Mapping[str, Any], approved: bool, feedback: str = "") -> httpx2.Response:
         decision = {"workflow_id": task["task_id"], "approval_id": task["approval"]["approval_id"]}
@@ -87,43 +87,43 @@ Serve = Callable[..., AbstractContextManager[Api]]
 @contextmanager
 def served(folder: Path, *overrides: str, keys: Mapping[str, float | None] | None = None) -> Iterator[Api]:
     """A server with its results in a folder; `keys`: by name, what a key may spend; the client has the first."""
-    stated = {text.partition("=")[0] for text in overrides}
-    given = [
+    settings = {text.partition("=")[0] for text in overrides}
+    arguments = [
         *(
             text
             for text in AGENT
-            if text.partition("=")[0] not in stated and not ("agent" in stated and text.startswith("agent"))
+            if text.partition("=")[0] not in settings and not ("agent" in settings and text.startswith("agent"))
         ),
         "serve.port=0",
         f"output_dir={folder}",
         *overrides,
     ]
-    made = {name: new_key() for name in keys or ()}
+    secrets = {name: new_key() for name in keys or ()}
     if keys:
         (folder / "serve").mkdir(parents=True, exist_ok=True)
         store = Store(folder / "serve" / DATABASE)
         for name, usd in keys.items():
-            store.add_key(name, made[name], usd)
+            store.add_key(name, secrets[name], usd)
         store.close()
-    said: Queue[Serving | BaseException] = Queue()
+    outcomes: Queue[Serving | BaseException] = Queue()
     loops: list[asyncio.AbstractEventLoop] = []
 
     def greet(serving: Serving) -> None:
         loops.append(asyncio.get_running_loop())
-        said.put(serving)
+        outcomes.put(serving)
 
     def run() -> None:
         try:
-            asyncio.run(serve(setup_of(given), render, greet))
+            asyncio.run(serve(setup_of(arguments), render, greet))
         except BaseException as error:
-            said.put(error)
+            outcomes.put(error)
 
     thread = threading.Thread(target=run)
     thread.start()
-    serving = said.get(timeout=180)
+    serving = outcomes.get(timeout=180)
     if isinstance(serving, BaseException):
         raise serving
-    api = Api(serving.address, next(iter(made.values()), None), made)
+    api = Api(serving.address, next(iter(secrets.values()), None), secrets)
     try:
         yield api
     finally:
@@ -131,7 +131,7 @@ def served(folder: Path, *overrides: str, keys: Mapping[str, float | None] | Non
         loops[0].call_soon_threadsafe(serving.server.end)
         thread.join(timeout=120)
         assert not thread.is_alive()
-        assert said.empty(), said.get()
+        assert outcomes.empty(), outcomes.get()
 
 
 @pytest.fixture(scope="module")
@@ -142,5 +142,5 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def api(results: Path, one_stack: Any) -> Iterator[Api]:
     """A server without keys."""
-    with served(results, "runner.concurrency=4") as found:
-        yield found
+    with served(results, "runner.concurrency=4") as client:
+        yield client

@@ -17,8 +17,8 @@ def check(api: Api, folder: Path, *options: str) -> None:
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{api.address}/openapi.json", "--no-color"]
     common = ["--header", f"X-API-Key: {api.key}", "--exclude-checks", "use_after_free", "--request-timeout", "30"]
     common += ["--suppress-health-check", "too_slow"]  # a busy machine is
-    done = subprocess.run([*command, *common, *options], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
+    result = subprocess.run([*command, *common, *options], cwd=folder, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-1000:]
 
 
 MANY = (
@@ -40,6 +40,6 @@ def test_valid_requests_are_answered_as_described(tmp_path: Path, one_stack: Any
 @pytest.mark.timeout(1800)
 def test_any_request_is_answered_as_described(tmp_path: Path, one_stack: Any) -> None:
     """In one run, whose last phase builds on the answers to the others."""
-    given = (*MANY, "serve.agents=[shannon]", "runner.concurrency=4", "limits.sample_model_calls=1")
-    with served(tmp_path, *given, keys={"one": None}) as api:
+    overrides = (*MANY, "serve.agents=[shannon]", "runner.concurrency=4", "limits.sample_model_calls=1")
+    with served(tmp_path, *overrides, keys={"one": None}) as api:
         check(api, tmp_path, "--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "50", "--seed", "1")

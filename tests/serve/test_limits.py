@@ -28,8 +28,8 @@ def keyed(tmp_path_factory: pytest.TempPathFactory, one_stack: Any) -> Iterator[
     keys = {"first": None, "second": None, "stranger": None, "poor": 0.000001}
     with served(
         tmp_path_factory.mktemp("results"), *BUDGET, "serve.agents=[shannon]", "runner.concurrency=1", keys=keys
-    ) as found:
-        yield found
+    ) as client:
+        yield client
 
 
 def refused(answer: Any, status: int, code: str) -> None:
@@ -57,12 +57,12 @@ def test_health_and_the_page_need_no_key(keyed: Api) -> None:
 
 def test_a_key_sees_only_its_own_tasks(keyed: Api) -> None:
     task_id = keyed.done("sleep 0")["task_id"]
-    other = Api(keyed.address, keyed.keys["stranger"])
+    stranger = Api(keyed.address, keyed.keys["stranger"])
     for path in (f"tasks/{task_id}", f"tasks/{task_id}/report", f"stream/sse?workflow_id={task_id}", "tasks/none"):
-        refused(other.client.get(f"/api/v1/{path}"), 404, "not_found")
-    refused(other.client.delete(f"/api/v1/tasks/{task_id}"), 404, "not_found")
-    refused(other.decide({"task_id": task_id, "approval": {"approval_id": "x"}}, approved=True), 404, "not_found")
-    assert other.client.get("/api/v1/tasks").json()["tasks"] == []
+        refused(stranger.client.get(f"/api/v1/{path}"), 404, "not_found")
+    refused(stranger.client.delete(f"/api/v1/tasks/{task_id}"), 404, "not_found")
+    refused(stranger.decide({"task_id": task_id, "approval": {"approval_id": "x"}}, approved=True), 404, "not_found")
+    assert stranger.client.get("/api/v1/tasks").json()["tasks"] == []
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_oversized_and_invalid_bodies_are_refused(keyed: Api, body: bytes, statu
 
 
 def test_a_refusal_names_what_is_wrong_in_words(keyed: Api) -> None:
-    said = keyed.client.post("/api/v1/tasks", content=b"{", headers={"Content-Type": "application/json"}).text
-    assert "the body is not JSON (at character 1)" in said
+    text = keyed.client.post("/api/v1/tasks", content=b"{", headers={"Content-Type": "application/json"}).text
+    assert "the body is not JSON (at character 1)" in text
     assert '"query.status: Input should be ' in keyed.client.get("/api/v1/tasks?status=over").text
     assert "context.over: there is no such field; " in keyed.ask("x", context={"over": 1}).text
 
@@ -135,11 +135,11 @@ def test_tasks_are_limited_per_key_and_in_the_queue(keyed: Api) -> None:
 
 def test_a_key_whose_budget_is_used_up_is_not_served(keyed: Api) -> None:
     poor = Api(keyed.address, keyed.keys["poor"])
-    found = poor.done("spend 5")
-    assert found["status"] == "failed"
-    assert found["error"] == {"code": "budget_used_up", "message": "the budget of this key is used up"}
-    assert found["usage"]["calls"] <= 1
-    if found["usage"]["calls"]:
+    task = poor.done("spend 5")
+    assert task["status"] == "failed"
+    assert task["error"] == {"code": "budget_used_up", "message": "the budget of this key is used up"}
+    assert task["usage"]["calls"] <= 1
+    if task["usage"]["calls"]:
         refused(poor.ask("sleep 0"), 402, "budget_used_up")
 
 
@@ -162,24 +162,24 @@ def test_a_stalled_reader_is_disconnected_and_the_task_goes_on(tmp_path: Path) -
             path = f"/api/v1/stream/sse?workflow_id={task_id}"
             idle.sendall(f"GET {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
             assert api.until(task_id)["status"] == "completed"
-            end = time.monotonic() + 60
+            deadline = time.monotonic() + 60
             while api.client.get(path, headers={"Last-Event-ID": "15"}).status_code == 429:
-                assert time.monotonic() < end
+                assert time.monotonic() < deadline
                 time.sleep(0.2)
         assert len(api.events(task_id)) == 20
 
 
 def test_idle_and_slow_connections_are_closed(tmp_path: Path) -> None:
-    with served(tmp_path, "serve.body_seconds=0.5") as api, ExitStack() as opened:
+    with served(tmp_path, "serve.body_seconds=0.5") as api, ExitStack() as stack:
         parts = urlsplit(api.address)
-        idle, slow, kept = (
-            opened.enter_context(socket.create_connection((parts.hostname, parts.port or 0), timeout=5)) for _ in "123"
+        idle, slow, prompt = (
+            stack.enter_context(socket.create_connection((parts.hostname, parts.port or 0), timeout=5)) for _ in "123"
         )
         slow.sendall(b"GET /health HTTP/1.1\r\nHost: ")
-        kept.sendall(f"GET /health HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
-        answer = b"".join(iter(lambda: kept.recv(9999), b""))  # until it is closed
+        prompt.sendall(f"GET /health HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: prompt.recv(9999), b""))  # until it is closed
         assert answer.startswith(b"HTTP/1.1 200 ")
-        assert [one.recv(1) for one in (idle, slow)] == [b"", b""]
+        assert [connection.recv(1) for connection in (idle, slow)] == [b"", b""]
 
 
 @each("headers")
@@ -196,9 +196,9 @@ def test_what_cannot_be_served_is_one_line(
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = str(busy.getsockname()[1])
         assert main(["serve", *(text.replace("{busy}", port) for text in arguments)]) == 2
-    said = capsys.readouterr().err
-    assert line.replace("{busy}", port) in said
-    assert said.count("\n") == 1
+    stderr = capsys.readouterr().err
+    assert line.replace("{busy}", port) in stderr
+    assert stderr.count("\n") == 1
     assert not [*Path("results").glob("serve/*/")]
 
 
@@ -210,8 +210,8 @@ def test_keys_are_shown_once_and_kept_as_hashes(
     key = capsys.readouterr().out.split()[0]
     assert main(["serve", "--add-key", "team"]) == 2
     assert main(["serve", "--keys"]) == 0
-    assert "team\t" in (listed := capsys.readouterr().out)
-    assert "$0.00 spent of $5" in listed
-    kept = b"".join(path.read_bytes() for path in Path("results/serve").glob("tasks.db*"))
-    assert key.encode() not in kept
+    assert "team\t" in (listing := capsys.readouterr().out)
+    assert "$0.00 spent of $5" in listing
+    stored = b"".join(path.read_bytes() for path in Path("results/serve").glob("tasks.db*"))
+    assert key.encode() not in stored
     assert main(["serve", "--remove-key", "team"]) == 0

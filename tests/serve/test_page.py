@@ -76,8 +76,8 @@ def test_a_server_with_keys_is_asked_with_one(window: Any, tmp_path: Path) -> No
 
 
 def test_a_hostile_agent_executes_nothing(page: Any, api: Api) -> None:
-    loaded: list[str] = []
-    page.on("request", lambda request: loaded.append(request.url))
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
     ask(page, "hostile")
     page.wait_for_selector("#approval:not([hidden])")
     page.click("#approve")
@@ -87,13 +87,13 @@ def test_a_hostile_agent_executes_nothing(page: Any, api: Api) -> None:
     assert page.locator("#text, #events, #sources, #prompt").locator("script, img, iframe, [onerror]").count() == 0
     hrefs = page.eval_on_selector_all("#text a", "links => links.map(link => link.getAttribute('href'))")
     assert all(href.startswith(("http://", "https://")) for href in hrefs)
-    assert all(url.startswith(api.address) for url in loaded)
+    assert all(url.startswith(api.address) for url in urls)
 
 
 def test_a_stock_event_source_follows_a_task_to_its_end(page: Any, api: Api) -> None:
     """The last event closes it; otherwise it would reconnect and be told that there is no more (204)."""
     task_id = api.ask("rounds 5").json()["task_id"]
-    found = page.evaluate(
+    ids = page.evaluate(
         """id => new Promise(done => {
             const source = new EventSource(`/api/v1/stream/sse?workflow_id=${id}`), ids = [];
             const heard = event => ids.push(Number(event.lastEventId));
@@ -103,5 +103,5 @@ def test_a_stock_event_source_follows_a_task_to_its_end(page: Any, api: Api) -> 
         })""",
         task_id,
     )
-    assert found == list(range(1, len(found) + 1))
-    assert len(found) == len(api.events(task_id))
+    assert ids == list(range(1, len(ids) + 1))
+    assert len(ids) == len(api.events(task_id))

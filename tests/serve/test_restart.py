@@ -27,8 +27,8 @@ GIVEN = (
 
 @pytest.fixture
 def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 @pytest.fixture
@@ -39,13 +39,13 @@ def folder(tmp_path: Path) -> Path:
 
 def start(folder: Path, port: int, checkpointer: str) -> tuple[Forked, Api]:
     server = Forked("aiq", *GIVEN, f"serve.port={port}", f"checkpointer={checkpointer}", cwd=folder)
-    api, end = Api(f"http://127.0.0.1:{port}"), time.monotonic() + 180
+    api, deadline = Api(f"http://127.0.0.1:{port}"), time.monotonic() + 180
     while True:
         with suppress(httpx2.HTTPError):
             api.client.get("/ready")
             return server, api
         assert server.returncode is None, server.err
-        assert time.monotonic() < end
+        assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
@@ -69,42 +69,42 @@ def test_after_a_kill_nothing_is_lost_or_repeated(
         monkeypatch.setenv("AIQ_POSTGRES_DSN", request.getfixturevalue("dsn"))
     server, api = start(folder, port, checkpointer)
     with server:
-        planned = api.ask("Write a report on energy.", agent="ai_q_chat").json()["task_id"]
-        asked = api.until(planned, "waiting")["approval"]["prompt"]
+        plan_id = api.ask("Write a report on energy.", agent="ai_q_chat").json()["task_id"]
+        prompt = api.until(plan_id, "waiting")["approval"]["prompt"]
         ids = [api.ask(query).json()["task_id"] for query in (*["broken_off 5"] * 3, *["rounds 5"] * 3)]
-        seen: dict[str, list[dict[str, Any]]] = {task_id: [] for task_id in ids}
-        readers = [threading.Thread(target=follow, args=(Api(api.address), *item)) for item in seen.items()]
+        streams: dict[str, list[dict[str, Any]]] = {task_id: [] for task_id in ids}
+        readers = [threading.Thread(target=follow, args=(Api(api.address), *item)) for item in streams.items()]
         for reader in readers:
             reader.start()
-        while not all(seen[task_id] for task_id in ids[:3]):
+        while not all(streams[task_id] for task_id in ids[:3]):
             time.sleep(0.05)
         server.kill()
         server.wait(10)
     server, api = start(folder, port, checkpointer)
     with server:
-        again = api.until(planned, "waiting")
-        assert (again["attempt"], again["approval"]["prompt"]) == (2, asked)
-        while (waits := api.until(planned, "waiting", "completed"))["approval"]:
-            api.decide(waits, approved=False)
+        plan_task = api.until(plan_id, "waiting")
+        assert (plan_task["attempt"], plan_task["approval"]["prompt"]) == (2, prompt)
+        while (task := api.until(plan_id, "waiting", "completed"))["approval"]:
+            api.decide(task, approved=False)
             time.sleep(0.1)
         for reader in readers:
             reader.join(120)
         assert [api.until(task_id)["status"] for task_id in ids] == ["completed"] * 6
-        assert (waits["status"], waits["route"]) == ("completed", "rejected")
-        told = {event["type"]: event for event in api.events(planned) if event["attempt"] == 2}
-        assert told["ERROR_RECOVERY"]["payload"] == {"what": "restart", "attempt": 2, "from": "checkpoint"}
-        for task_id, found in seen.items():
-            assert [event["seq"] for event in found] == list(range(1, len(found) + 1))
-            assert found == api.events(task_id)
-        restarted = [
-            event["payload"] for found in seen.values() for event in found if event["type"] == "ERROR_RECOVERY"
+        assert (task["status"], task["route"]) == ("completed", "rejected")
+        second_events = {event["type"]: event for event in api.events(plan_id) if event["attempt"] == 2}
+        assert second_events["ERROR_RECOVERY"]["payload"] == {"what": "restart", "attempt": 2, "from": "checkpoint"}
+        for task_id, events in streams.items():
+            assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+            assert events == api.events(task_id)
+        recoveries = [
+            event["payload"] for events in streams.values() for event in events if event["type"] == "ERROR_RECOVERY"
         ]
-        assert restarted == [{"what": "restart", "attempt": 2, "from": "start"}] * 3
+        assert recoveries == [{"what": "restart", "attempt": 2, "from": "start"}] * 3
         server.send_signal(15)
         assert server.wait(120) == 0
         assert server.err == ""
     runs = [path.parent for path in (folder / "results" / "serve").glob("*/summary.json")]
     assert len(runs) == 2
     for run in runs:
-        asked_in, ended_in = (Workplace.lines(run / f"{name}.jsonl") for name in ("questions", "samples"))
-        assert [question["id"] for question in asked_in] == [row["sample_id"] for row in ended_in]
+        questions, rows = (Workplace.lines(run / f"{name}.jsonl") for name in ("questions", "samples"))
+        assert [question["id"] for question in questions] == [row["sample_id"] for row in rows]

@@ -18,42 +18,42 @@ each = table(__file__)
 
 
 def test_a_task_is_asked_followed_and_read(api: Api) -> None:
-    made = api.ask("rounds 3")
-    assert made.status_code == 202
-    task_id = made.json()["task_id"]
-    assert made.headers["location"] == f"/api/v1/tasks/{task_id}"
+    response = api.ask("rounds 3")
+    assert response.status_code == 202
+    task_id = response.json()["task_id"]
+    assert response.headers["location"] == f"/api/v1/tasks/{task_id}"
     events = api.events(task_id)
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    told = [event["type"] for event in events]
-    assert told[0] == "WORKFLOW_STARTED"
-    assert told[-3:] == ["LLM_OUTPUT", "WORKFLOW_COMPLETED", "STREAM_END"]
+    types = [event["type"] for event in events]
+    assert types[0] == "WORKFLOW_STARTED"
+    assert types[-3:] == ["LLM_OUTPUT", "WORKFLOW_COMPLETED", "STREAM_END"]
     assert [event["payload"]["queries"] for event in events if event["type"] == "DATA_PROCESSING"] == [
         ["query 0"],
         ["query 1"],
         ["query 2"],
     ]
-    found = api.task(task_id)
-    assert found["status"] == "completed"
-    assert found["result"] == "It says: 3"
-    assert found["usage"]["total_tokens"] == 0
-    assert found["workflow_id"] == task_id
+    task = api.task(task_id)
+    assert task["status"] == "completed"
+    assert task["result"] == "It says: 3"
+    assert task["usage"]["total_tokens"] == 0
+    assert task["workflow_id"] == task_id
 
 
 @each("query")
 def test_a_failure_is_reported_without_internals_of_the_server(
     api: Api, query: str, status: str, code: str, message: str
 ) -> None:
-    found = api.done(query)
-    assert (found["status"], found["error"]) == (status, {"code": code, "message": message})
-    events = api.events(found["task_id"])
+    task = api.done(query)
+    assert (task["status"], task["error"]) == (status, {"code": code, "message": message})
+    events = api.events(task["task_id"])
     assert [event["type"] for event in events][-3:] == ["ERROR_OCCURRED", "WORKFLOW_COMPLETED", "STREAM_END"]
     assert str(Path(__file__).parent) not in json.dumps(events)
 
 
 def test_turns_are_asked_before_the_query(api: Api) -> None:
-    found = api.done("sleep 0", turns=["rounds 1", "rounds 2"])
-    assert found["turns"] == ["rounds 1", "rounds 2"]
-    stages = [event["message"] for event in api.events(found["task_id"]) if event["type"] == "PROGRESS"]
+    task = api.done("sleep 0", turns=["rounds 1", "rounds 2"])
+    assert task["turns"] == ["rounds 1", "rounds 2"]
+    stages = [event["message"] for event in api.events(task["task_id"]) if event["type"] == "PROGRESS"]
     assert stages == ["turn", "rounds", "turn", "rounds", "turn", "sleep"]
 
 
@@ -63,8 +63,8 @@ def test_a_stream_continues_after_the_last_event_received(api: Api) -> None:
     rest = api.events(task_id, after=first[-1]["seq"])
     assert [event["seq"] for event in first + rest] == list(range(1, rest[-1]["seq"] + 1))
     assert first + rest == api.events(task_id)
-    over = api.client.get(f"/api/v1/stream/sse?workflow_id={task_id}", headers={"Last-Event-ID": str(rest[-1]["seq"])})
-    assert over.status_code == 204
+    end = api.client.get(f"/api/v1/stream/sse?workflow_id={task_id}", headers={"Last-Event-ID": str(rest[-1]["seq"])})
+    assert end.status_code == 204
 
 
 @pytest.mark.parametrize("query", ["sleep 30", "stubborn"])
@@ -72,17 +72,17 @@ def test_a_cancelled_task_ends_at_once(api: Api, query: str) -> None:
     task_id = api.ask(query).json()["task_id"]
     api.until(task_id, "running")
     start = time.monotonic()
-    found = api.client.delete(f"/api/v1/tasks/{task_id}").json()
-    assert found["status"] == "cancelled"
+    task = api.client.delete(f"/api/v1/tasks/{task_id}").json()
+    assert task["status"] == "cancelled"
     assert time.monotonic() - start < 8
     assert api.events(task_id)[-2]["payload"]["status"] == "cancelled"
-    assert api.client.delete(f"/api/v1/tasks/{task_id}").json() == found
+    assert api.client.delete(f"/api/v1/tasks/{task_id}").json() == task
 
 
 def test_a_queued_task_is_cancelled_without_starting(api: Api) -> None:
     busy = [api.ask("sleep 30").json()["task_id"] for _ in range(4)]
-    waits = api.ask("sleep 0").json()["task_id"]
-    assert api.client.delete(f"/api/v1/tasks/{waits}").json()["started_at"] is None
+    queued = api.ask("sleep 0").json()["task_id"]
+    assert api.client.delete(f"/api/v1/tasks/{queued}").json()["started_at"] is None
     for task_id in busy:
         assert api.client.delete(f"/api/v1/tasks/{task_id}").json()["status"] == "cancelled"
     assert api.done("sleep 0")["status"] == "completed"
@@ -100,24 +100,24 @@ def test_plans_and_questions_wait_for_a_decision(
         while api.task(task_id)["approval"] == waiting["approval"]:
             time.sleep(0.02)
     assert api.until(task_id)["result"] == result
-    told = [event["type"] for event in api.events(task_id)]
-    assert told.count("APPROVAL_REQUESTED") == told.count("APPROVAL_DECISION") == len(decisions)
+    types = [event["type"] for event in api.events(task_id)]
+    assert types.count("APPROVAL_REQUESTED") == types.count("APPROVAL_DECISION") == len(decisions)
 
 
 def test_requests_with_the_same_idempotency_key_are_one_task(api: Api) -> None:
     key = {"Idempotency-Key": "once"}
-    first, again = api.ask("sleep 0", headers=key), api.ask("sleep 0", headers=key)
-    assert (first.status_code, again.status_code) == (202, 200)
-    assert first.json()["task_id"] == again.json()["task_id"]
+    first, repeat = api.ask("sleep 0", headers=key), api.ask("sleep 0", headers=key)
+    assert (first.status_code, repeat.status_code) == (202, 200)
+    assert first.json()["task_id"] == repeat.json()["task_id"]
     assert api.ask("sleep 1", headers=key).status_code == 409
 
 
 def test_tasks_are_listed_page_by_page(api: Api) -> None:
-    made = [api.done("sleep 0")["task_id"] for _ in range(3)]
+    ids = [api.done("sleep 0")["task_id"] for _ in range(3)]
     first = api.client.get("/api/v1/tasks", params={"limit": 2}).json()
-    assert [task["task_id"] for task in first["tasks"]] == made[:0:-1]
-    more = api.client.get("/api/v1/tasks", params={"limit": 1, "before": first["next"]}).json()
-    assert [task["task_id"] for task in more["tasks"]] == made[:1]
+    assert [task["task_id"] for task in first["tasks"]] == ids[:0:-1]
+    second = api.client.get("/api/v1/tasks", params={"limit": 1, "before": first["next"]}).json()
+    assert [task["task_id"] for task in second["tasks"]] == ids[:1]
     completed = api.client.get("/api/v1/tasks", params={"status": "completed", "limit": 100}).json()["tasks"]
     assert {task["status"] for task in completed} == {"completed"}
 
@@ -127,20 +127,20 @@ def test_the_attempts_form_a_run_that_can_be_shown_and_scored(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with served(tmp_path / "results") as api:
-        found = api.done("rounds 2", turns=["rounds 1"])
+        task = api.done("rounds 2", turns=["rounds 1"])
         api.done("fail")
         cancelled = api.ask("sleep 30").json()["task_id"]
         api.until(cancelled, "running")
         api.client.delete(f"/api/v1/tasks/{cancelled}")
-    run = tmp_path / "results" / "serve" / found["run"]
+    run = tmp_path / "results" / "serve" / task["run"]
     assert json.loads((run / "summary.json").read_text())["status"] == "finished"
-    assert main(["show", str(run), found["task_id"]]) == 0
+    assert main(["show", str(run), task["task_id"]]) == 0
     assert "It says: 2" in capsys.readouterr().out
     assert main(["show", str(run), cancelled]) == 0
     assert main(["rescore", str(run), "judge=[fact]", "runner.max_error_rate=1"]) == 0
-    said = capsys.readouterr()
-    assert "1 of 3 attempts were cancelled and are left out" in said.err
-    assert "2 samples, 2 attempts: 1 completed, 1 failed" in said.out
+    output = capsys.readouterr()
+    assert "1 of 3 attempts were cancelled and are left out" in output.err
+    assert "2 samples, 2 attempts: 1 completed, 1 failed" in output.out
 
 
 @pytest.mark.parametrize(("query", "broken"), [("sleep 1", "events"), ("rounds 300", "tasks")])

@@ -41,23 +41,23 @@ def adapter(*agents: str) -> TypeAdapter[Any]:
 
 @each("body")
 def test_each_agent_has_the_choices_of_its_settings(body: Mapping[str, Any], agent: str, chosen: object) -> None:
-    found = adapter(*CHOICES).validate_python({"query": "x", **body})
-    assert (found.agent, found.chosen()) == (agent, chosen)
+    task = adapter(*CHOICES).validate_python({"query": "x", **body})
+    assert (task.agent, task.chosen()) == (agent, chosen)
 
 
 @each("place")
 def test_settings_of_another_agent_are_refused(body: Mapping[str, Any], place: list[str], message: str) -> None:
-    with pytest.raises(ValidationError) as refused:
+    with pytest.raises(ValidationError) as caught:
         adapter(*CHOICES).validate_python({"query": "x", **body})
-    (error,) = refused.value.errors()
+    (error,) = caught.value.errors()
     assert (error["loc"], error["msg"]) == (tuple(place), message)
 
 
 def test_only_the_first_agent_may_be_left_out() -> None:
-    described = adapter(*CHOICES).json_schema()
-    bodies = [described["$defs"][one["$ref"].removeprefix("#/$defs/")] for one in described["oneOf"]]
-    found = {body["properties"]["agent"]["const"]: "agent" in body["required"] for body in bodies}
-    assert found == {"plain": False, "numbers": True, "texts": True}
+    schema = adapter(*CHOICES).json_schema()
+    bodies = [schema["$defs"][option["$ref"].removeprefix("#/$defs/")] for option in schema["oneOf"]]
+    agents = {body["properties"]["agent"]["const"]: "agent" in body["required"] for body in bodies}
+    assert agents == {"plain": False, "numbers": True, "texts": True}
     assert adapter("texts").json_schema()["required"] == ["query"]
 
 

@@ -66,8 +66,8 @@ async def run_locally(folder: Path, shard: Shard) -> ShardEnd:
             with suppress(ProcessLookupError):
                 process.kill()
         errors.seek(0)
-        said = errors.read().decode("utf-8", "replace").strip().splitlines()
-        return ShardEnd(code, said[-1].removeprefix("aiq: ") if said else "")
+        lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+        return ShardEnd(code, lines[-1].removeprefix("aiq: ") if lines else "")
 
 
 def work(folder: Path, shard: Shard) -> ShardEnd:

@@ -17,7 +17,7 @@ from aiq.experiment.launchers.base import ShardEnd, import_extra, work
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """No usage statistics, and no warnings about accelerators, which shards do not use."""
-_HERE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+_LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """A one-machine cluster on loopback; the switch is named after the systems where that is the default."""
 _CLUSTER_FILE = "ray_bootstrap_config.yaml"
 """In the home folder. Without it, Ray asks the metadata services of three clouds where it is running."""
@@ -39,38 +39,38 @@ class Ray:
 
     def __init__(self, settings: RaySettings) -> None:
         self._settings = settings
-        self._do: Callable[..., Any]
+        self._submit: Callable[..., Any]
 
     @asynccontextmanager
     async def opened(self, shards: int) -> AsyncIterator[None]:
         with _cluster(self._settings.address, shards) as (ray, home):
             task = ray.remote(_work).options(num_cpus=self._settings.cpus, max_retries=-1)
-            self._do = partial(task.remote, home)
+            self._submit = partial(task.remote, home)
             yield
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
-        end: ShardEnd = await self._do(folder, shard)
+        end: ShardEnd = await self._submit(folder, shard)
         return end
 
 
 @contextmanager
 def _cluster(address: str | None, shards: int) -> Iterator[tuple[Any, Path | None]]:
     """Ray, connected, and the home folder of this process if the cluster's is another one."""
-    os.environ.update(_QUIET if address else _QUIET | _HERE)
-    ray, own = import_extra("ray", "ray"), os.environ.get("HOME") or str(Path.home())
-    given = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
+    os.environ.update(_QUIET if address else _QUIET | _LOCAL)
+    ray, home = import_extra("ray", "ray"), os.environ.get("HOME") or str(Path.home())
+    options = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
     with TemporaryDirectory() as folder:
         Path(folder, _CLUSTER_FILE).write_text("{}", encoding="utf-8")
         try:
-            os.environ["HOME"] = own if address else folder
-            ray.init(log_to_driver=False, logging_level="error", **given)
+            os.environ["HOME"] = home if address else folder
+            ray.init(log_to_driver=False, logging_level="error", **options)
         except (ConnectionError, RuntimeError, ValueError, SystemExit) as error:
-            why = "no answer" if isinstance(error, SystemExit) else " ".join(str(error).split())
-            raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {why}") from None
+            reason = "no answer" if isinstance(error, SystemExit) else " ".join(str(error).split())
+            raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {reason}") from None
         finally:
-            os.environ["HOME"] = own
+            os.environ["HOME"] = home
         try:
-            yield ray, None if address else Path(own)
+            yield ray, None if address else Path(home)
         finally:
             ray.shutdown()
 

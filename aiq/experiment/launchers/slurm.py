@@ -41,7 +41,7 @@ class Slurm:
         yield
 
     async def run(self, folder: Path, shard: Shard) -> ShardEnd:
-        job = await asyncio.to_thread(self._submitted, folder, shard)
+        job = await asyncio.to_thread(self._submit, folder, shard)
         try:
             while not await asyncio.to_thread(job.done):  # noqa: ASYNC110  a job elsewhere sets no event
                 await asyncio.sleep(self._settings.poll_seconds)
@@ -50,7 +50,7 @@ class Slurm:
             raise
         return await asyncio.to_thread(_end, job)
 
-    def _submitted(self, folder: Path, shard: Shard) -> Any:
+    def _submit(self, folder: Path, shard: Shard) -> Any:
         with _refusals():
             executor = self._executor(folder / "jobs", f"aiq-{folder.name}-{shard.number}")
             return executor.submit(work, folder.absolute(), shard)
