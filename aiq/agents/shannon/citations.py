@@ -53,8 +53,8 @@ def quality_score(relevance: float, published: Moment | None, has_title: bool, h
     """
     age = inf if published is None else (now - published) / timedelta(days=1)
     recency = next((score for limit, score in _RECENCY if age < limit), _OLD)
-    complete = 0.033 * (published is not None) + 0.033 * has_title + 0.034 * has_snippet
-    return min(1.0, 0.7 * relevance + 0.3 * recency + complete)
+    completeness = 0.033 * (published is not None) + 0.033 * has_title + 0.034 * has_snippet
+    return min(1.0, 0.7 * relevance + 0.3 * recency + completeness)
 
 
 def clip(text: str, limit: int) -> str:
@@ -67,8 +67,8 @@ def clean_title(title: str, url: str, source: str) -> str:
     title = title.strip()
     if source != "arxiv.org" or (title and "recaptcha" not in title.lower()):
         return title
-    paper = (parse(url) or GoUrl()).path.rstrip("/").rpartition("/")[2].removesuffix(".pdf")
-    return f"arXiv:{paper}" if paper else "arXiv"
+    paper_id = (parse(url) or GoUrl()).path.rstrip("/").rpartition("/")[2].removesuffix(".pdf")
+    return f"arXiv:{paper_id}" if paper_id else "arXiv"
 
 
 @validate_call
@@ -78,29 +78,29 @@ def extract_citations(results: Sequence[AgentResult], now: Moment) -> list[Citat
 
 
 def _of_tools(result: AgentResult, now: datetime) -> list[Citation]:
-    found: list[Citation] = []
+    citations: list[Citation] = []
     for output in result.tool_outputs:
         if output.success and output.tool == "web_search":
-            found += _of_items(_items(output.output), result.agent_id, output.tool, now)
+            citations += _of_items(_items(output.output), result.agent_id, output.tool, now)
         elif output.success and output.tool == "web_fetch":
             page = _decoded(output.output)
             if isinstance(page, dict):
-                fetched = {**page, "score": 0.8, "text": clip(_text(page, "content"), 200)}
-                found += _of_items([fetched], result.agent_id, output.tool, now)
-    return found
+                item = {**page, "score": 0.8, "text": clip(_text(page, "content"), 200)}
+                citations += _of_items([item], result.agent_id, output.tool, now)
+    return citations
 
 
 def _of_response(result: AgentResult, now: datetime) -> list[Citation]:
     """A JSON list is read like a search result; else each URL of the text once, with up to 220 characters around it."""
     items = _decoded(result.response)
-    if isinstance(items, list) and (found := _of_items(_items(items), result.agent_id, "response", now)):
-        return found
-    text, around = result.response, dict[str, Mapping[str, JsonValue]]()
+    if isinstance(items, list) and (citations := _of_items(_items(items), result.agent_id, "response", now)):
+        return citations
+    text, by_url = result.response, dict[str, Mapping[str, JsonValue]]()
     for match in _PLAIN_URL.finditer(text):
         url = match[0].rstrip(",.;:)]}")
-        near = text[max(0, match.start() - 120) : match.start() + len(url) + 120].strip()
-        around.setdefault(url, {"url": url, "score": 0.4, "text": clip(near, 220)})
-    return _of_items(list(around.values()), result.agent_id, "response", now)
+        excerpt = text[max(0, match.start() - 120) : match.start() + len(url) + 120].strip()
+        by_url.setdefault(url, {"url": url, "score": 0.4, "text": clip(excerpt, 220)})
+    return _of_items(list(by_url.values()), result.agent_id, "response", now)
 
 
 def _of_items(items: Sequence[Mapping[str, JsonValue]], agent: str, tool: str, now: datetime) -> list[Citation]:
@@ -130,8 +130,8 @@ def _of_item(item: Mapping[str, JsonValue], agent: str, tool: str, now: datetime
 
 def _items(output: JsonValue) -> list[Mapping[str, JsonValue]]:
     output = _decoded(output)
-    listed = output.get("results") if isinstance(output, dict) else output
-    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    items = output.get("results") if isinstance(output, dict) else output
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _decoded(output: JsonValue) -> JsonValue:
@@ -172,10 +172,10 @@ def deduplicate(citations: Sequence[Citation], *, prefer_fetched: bool = False) 
         key = f"doi:{doi.lower()}" if doi else normalize_url(new.url)
         first = merged.setdefault(key, new)
         best = {name: max(getattr(first, name), getattr(new, name)) for name in ("quality", "credibility", "relevance")}
-        opened = prefer_fetched and new.tool_source == "web_fetch" and first.tool_source != "web_fetch"
-        order = (new, first) if opened else (first, new)
-        filled = {name: getattr(order[0], name) or getattr(order[1], name) for name in _FILLED}
-        merged[key] = first.model_copy(update=best | filled)
+        is_preferred = prefer_fetched and new.tool_source == "web_fetch" and first.tool_source != "web_fetch"
+        order = (new, first) if is_preferred else (first, new)
+        details = {name: getattr(order[0], name) or getattr(order[1], name) for name in _FILLED}
+        merged[key] = first.model_copy(update=best | details)
     return list(merged.values())
 
 
@@ -185,28 +185,28 @@ _DEBRIS = re.compile(r"(?:</|%3c/|&lt;/)url.*$", re.IGNORECASE)
 @validate_call
 def clean_citations(citations: Sequence[Citation], least_text: int) -> list[Citation]:
     """Citations of http(s) pages with at least `least_text` characters; remains of tags are cut off their URLs."""
-    cleaned = [one.model_copy(update={"url": _DEBRIS.sub("", one.url)}) for one in citations]
+    cleaned = [c.model_copy(update={"url": _DEBRIS.sub("", c.url)}) for c in citations]
     return [
-        one
-        for one in cleaned
-        if (url := parse(one.url)) and url.scheme in ("http", "https") and url.host and len(one.snippet) >= least_text
+        c
+        for c in cleaned
+        if (url := parse(c.url)) and url.scheme in ("http", "https") and url.host and len(c.snippet) >= least_text
     ]
 
 
 @validate_call
 def rank_citations(citations: Sequence[Citation]) -> list[Citation]:
     """Citations by quality times credibility, best first (1.9)."""
-    return sorted(citations, key=lambda one: -one.quality * one.credibility)
+    return sorted(citations, key=lambda citation: -citation.quality * citation.credibility)
 
 
 @validate_call
 def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> list[Citation]:
     """The first `per_domain` citations of each source, in order; a subdomain is a source of its own (1.9)."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     kept = []
     for citation in citations:
-        seen[citation.source] += 1
-        if seen[citation.source] <= per_domain:
+        counts[citation.source] += 1
+        if counts[citation.source] <= per_domain:
             kept.append(citation)
     return kept
 
@@ -214,15 +214,15 @@ def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> lis
 @validate_call
 def citation_stats(citations: Sequence[Citation]) -> CitationStats:
     """Totals and means; diversity is the number of domains divided by the number of citations (1.9)."""
-    total, unique = len(citations), len({citation.source for citation in citations})
+    total, unique_domains = len(citations), len({citation.source for citation in citations})
     if not total:
         return CitationStats()
     return CitationStats(
         total=total,
-        unique_domains=unique,
-        mean_quality=sum(one.quality for one in citations) / total,
-        mean_credibility=sum(one.credibility for one in citations) / total,
-        diversity=unique / total,
+        unique_domains=unique_domains,
+        mean_quality=sum(citation.quality for citation in citations) / total,
+        mean_credibility=sum(citation.credibility for citation in citations) / total,
+        diversity=unique_domains / total,
     )
 
 
@@ -241,9 +241,9 @@ def collect_citations(
     They are extracted and scored, deduplicated, ranked, and limited to `per_domain` from one source.
     `least_text`: see `clean_citations`, which is skipped if it is 0.
     """
-    found = extract_citations(results, now)
-    found = clean_citations(found, least_text) if least_text else found
-    ranked = rank_citations(deduplicate(found, prefer_fetched=prefer_fetched))
+    citations = extract_citations(results, now)
+    citations = clean_citations(citations, least_text) if least_text else citations
+    ranked = rank_citations(deduplicate(citations, prefer_fetched=prefer_fetched))
     kept = enforce_diversity(ranked, per_domain)[: maximum if maximum > 0 else 15]
     return kept, citation_stats(kept)
 

@@ -117,7 +117,7 @@ def _written(parts: GoUrl) -> str:
             text += "//"
         if parts.user is not None:
             text += (
-                ":".join(_encoded(unquote(one, errors=_AS_BYTES), "$&+,;=") for one in parts.user.split(":", 1)) + "@"
+                ":".join(_encoded(unquote(part, errors=_AS_BYTES), "$&+,;=") for part in parts.user.split(":", 1)) + "@"
             )
         text += _encoded(parts.host, "!$&'()*+,;=:[]<>\"") + _written_path(parts)
     return f"{text}?{parts.query}" if parts.query or parts.bare_query else text
@@ -147,10 +147,10 @@ def extract_doi(url: str) -> str:
         return ""
     if "doi.org" in parts.host.lower() and parts.path not in ("", "/"):
         return parts.path.removeprefix("/")
-    if stated := _parameters(parts.query).get("doi", [""])[0]:
-        return stated
-    found = _DOI.search(parts.path)
-    return found[0] if found else ""
+    if doi := _parameters(parts.query).get("doi", [""])[0]:
+        return doi
+    match = _DOI.search(parts.path)
+    return match[0] if match else ""
 
 
 def registrable_domain(host: str) -> str:
