@@ -50,7 +50,7 @@ class CallLedger:
 
     def __init__(self, session: Session, budget: int | None = None, *, zero_tokens: bool = False) -> None:
         self._session, self._budget, self._zero_tokens = session, budget, zero_tokens
-        self._before = session.usage.total().total_tokens
+        self._tokens_before = session.usage.total().total_tokens
         self._steps: Counter[str] = Counter()
         self.records: list[CallRecord] = []
 
@@ -89,7 +89,7 @@ class CallLedger:
 
     def close(self) -> None:
         """Log whether the tokens of the records equal the session's own count."""
-        recorded, booked = self.tokens, self._session.usage.total().total_tokens - self._before
+        recorded, booked = self.tokens, self._session.usage.total().total_tokens - self._tokens_before
         cause = "" if recorded == booked else f"{recorded} tokens are recorded, {booked} booked"
         self._session.events.emit(Decision(name="tokens_add_up", value=recorded == booked, cause=cause))
 

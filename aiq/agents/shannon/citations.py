@@ -22,8 +22,8 @@ from aiq.agents.shannon.urls import GoUrl, extract_doi, extract_domain, normaliz
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _PLAIN_URL = re.compile(r"""https?://[^\t\n\f\r \])>"']+""")
 _RECENCY = ((7, 1.0), (30, 0.7), (90, 0.4))
-_OLD = 0.2
-_FILLED = ("title", "snippet", "published")
+_OLD_RECENCY = 0.2
+_OPTIONAL_FIELDS = ("title", "snippet", "published")
 
 
 @cache
@@ -52,7 +52,7 @@ def quality_score(relevance: float, published: Moment | None, has_title: bool, h
     counts as recent.
     """
     age = inf if published is None else (now - published) / timedelta(days=1)
-    recency = next((score for limit, score in _RECENCY if age < limit), _OLD)
+    recency = next((score for limit, score in _RECENCY if age < limit), _OLD_RECENCY)
     completeness = 0.033 * (published is not None) + 0.033 * has_title + 0.034 * has_snippet
     return min(1.0, 0.7 * relevance + 0.3 * recency + completeness)
 
@@ -74,41 +74,41 @@ def clean_title(title: str, url: str, source: str) -> str:
 @validate_call
 def extract_citations(results: Sequence[AgentResult], now: Moment) -> list[Citation]:
     """A citation for each page that a result's tools returned or, if they returned none, that its response names."""
-    return [citation for result in results for citation in _of_tools(result, now) or _of_response(result, now)]
+    return [citation for result in results for citation in _from_tools(result, now) or _from_response(result, now)]
 
 
-def _of_tools(result: AgentResult, now: datetime) -> list[Citation]:
+def _from_tools(result: AgentResult, now: datetime) -> list[Citation]:
     citations: list[Citation] = []
     for output in result.tool_outputs:
         if output.success and output.tool == "web_search":
-            citations += _of_items(_items(output.output), result.agent_id, output.tool, now)
+            citations += _citations(_items(output.output), result.agent_id, output.tool, now)
         elif output.success and output.tool == "web_fetch":
-            page = _decoded(output.output)
+            page = _decode(output.output)
             if isinstance(page, dict):
                 item = {**page, "score": 0.8, "text": clip(_text(page, "content"), 200)}
-                citations += _of_items([item], result.agent_id, output.tool, now)
+                citations += _citations([item], result.agent_id, output.tool, now)
     return citations
 
 
-def _of_response(result: AgentResult, now: datetime) -> list[Citation]:
+def _from_response(result: AgentResult, now: datetime) -> list[Citation]:
     """A JSON list is read like a search result; else each URL of the text once, with up to 220 characters around it."""
-    items = _decoded(result.response)
-    if isinstance(items, list) and (citations := _of_items(_items(items), result.agent_id, "response", now)):
+    items = _decode(result.response)
+    if isinstance(items, list) and (citations := _citations(_items(items), result.agent_id, "response", now)):
         return citations
     text, by_url = result.response, dict[str, Mapping[str, JsonValue]]()
     for match in _PLAIN_URL.finditer(text):
         url = match[0].rstrip(",.;:)]}")
         excerpt = text[max(0, match.start() - 120) : match.start() + len(url) + 120].strip()
         by_url.setdefault(url, {"url": url, "score": 0.4, "text": clip(excerpt, 220)})
-    return _of_items(list(by_url.values()), result.agent_id, "response", now)
+    return _citations(list(by_url.values()), result.agent_id, "response", now)
 
 
-def _of_items(items: Sequence[Mapping[str, JsonValue]], agent: str, tool: str, now: datetime) -> list[Citation]:
+def _citations(items: Sequence[Mapping[str, JsonValue]], agent: str, tool: str, now: datetime) -> list[Citation]:
     """Citations of search results, in the shape of search APIs; those without a URL are left out."""
-    return [_of_item(item, agent, tool, now) for item in items if _text(item, "url")]
+    return [_citation(item, agent, tool, now) for item in items if _text(item, "url")]
 
 
-def _of_item(item: Mapping[str, JsonValue], agent: str, tool: str, now: datetime) -> Citation:
+def _citation(item: Mapping[str, JsonValue], agent: str, tool: str, now: datetime) -> Citation:
     url, score, title = _text(item, "url"), item.get("score"), _text(item, "title")
     snippet = _text(item, "text") or _text(item, "snippet")
     relevance = float(score) if isinstance(score, int | float) and not isinstance(score, bool) else 0.5
@@ -129,12 +129,12 @@ def _of_item(item: Mapping[str, JsonValue], agent: str, tool: str, now: datetime
 
 
 def _items(output: JsonValue) -> list[Mapping[str, JsonValue]]:
-    output = _decoded(output)
+    output = _decode(output)
     items = output.get("results") if isinstance(output, dict) else output
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-def _decoded(output: JsonValue) -> JsonValue:
+def _decode(output: JsonValue) -> JsonValue:
     """The value of a string that is JSON, else None; other values are returned as they are."""
     if not isinstance(output, str):
         return output
@@ -174,7 +174,7 @@ def deduplicate(citations: Sequence[Citation], *, prefer_fetched: bool = False) 
         best = {name: max(getattr(first, name), getattr(new, name)) for name in ("quality", "credibility", "relevance")}
         is_preferred = prefer_fetched and new.tool_source == "web_fetch" and first.tool_source != "web_fetch"
         order = (new, first) if is_preferred else (first, new)
-        details = {name: getattr(order[0], name) or getattr(order[1], name) for name in _FILLED}
+        details = {name: getattr(order[0], name) or getattr(order[1], name) for name in _OPTIONAL_FIELDS}
         merged[key] = first.model_copy(update=best | details)
     return list(merged.values())
 

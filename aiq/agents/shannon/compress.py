@@ -32,15 +32,15 @@ class Compress:
         messages = [f"{turn.speaker}: {turn.text}" for turn in state.history]
         if not self._settings.enabled or not messages:
             return {}
-        last = await self._last(state.thread)
-        if self._needed(messages, state.thread, last) and (summary := await self._summary(messages)):
+        last = await self._last_compression(state.thread)
+        if self._is_needed(messages, state.thread, last) and (summary := await self._summary(messages)):
             last = Compression(summary=summary, messages=len(messages), at=current().now)
             if state.thread:
                 store = await current().store()
                 await store.aput(place(state.thread), "last", last.model_dump(mode="json"), index=False)
         return {"summary": last.summary if last else ""}
 
-    def _needed(self, messages: list[str], thread: str, last: Compression | None) -> bool:
+    def _is_needed(self, messages: list[str], thread: str, last: Compression | None) -> bool:
         settings, tokens = self._settings, estimate_tokens(messages)
         needed, reason = needs_compression(
             thread or "history",
@@ -67,7 +67,7 @@ class Compress:
         reply = await or_none(call, "compression_skipped", AGENT)
         return reply.text.strip() if reply else ""
 
-    async def _last(self, thread: str) -> Compression | None:
+    async def _last_compression(self, thread: str) -> Compression | None:
         item = await (await current().store()).aget(place(thread), "last") if thread else None
         return item and Compression.model_validate(item.value)
 

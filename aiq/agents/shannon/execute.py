@@ -34,7 +34,7 @@ class Execute:
         if pattern == "react":
             results = [await self.react(state, whole_task, self._settings.of("react_max_iterations"))]
         else:
-            results = await self._scheduled(state, pattern, state.plan.subtasks or (whole_task,))
+            results = await self._run_subtasks(state, pattern, state.plan.subtasks or (whole_task,))
         if self._settings.execution.force_search and not any(o.success for r in results for o in r.tool_outputs):
             results += await self._forced_search(state, whole_task)
         return {"results": tuple(results)}
@@ -57,7 +57,7 @@ class Execute:
             per_task_above=settings.per_task_above,
         )
 
-    async def _scheduled(self, state: ResearchState, pattern: Pattern, plan: Sequence[Subtask]) -> list[AgentResult]:
+    async def _run_subtasks(self, state: ResearchState, pattern: Pattern, plan: Sequence[Subtask]) -> list[AgentResult]:
         """Run all subtasks: each starts once its dependencies have ended; the pattern limits how many run at once."""
         if pattern == "parallel":
             plan = [task.model_copy(update={"dependencies": ()}) for task in plan]

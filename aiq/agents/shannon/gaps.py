@@ -47,7 +47,7 @@ class Gaps:
         if not settings.of("gap_filling_enabled") or state.gap_iteration >= settings.of("gap_filling_max_iterations"):
             return {"gaps": ()}
         if self._by_model:
-            gaps = await self._asked(state)
+            gaps = await self._model_queries(state)
         else:
             check, min_citations = settings.of("gap_filling_check_citations"), settings.gaps.min_citations
             gaps = detect_gaps(state.written, state.sections, settings.of("gap_filling_max_gaps"), check, min_citations)
@@ -55,7 +55,7 @@ class Gaps:
         current().events.emit(Decision(name="gaps", value=len(gaps), cause=settings.gaps.evaluator, detail=detail))
         return {"gaps": tuple(gaps)}
 
-    async def _asked(self, state: ResearchState) -> list[str]:
+    async def _model_queries(self, state: ResearchState) -> list[str]:
         """The queries that a model asks for in the next pass; empty if the report is good enough."""
         settings, done = self._settings.gaps, state.gap_iteration
         urls = {citation.url for citation in state.citations} - set(state.first_urls)
@@ -74,7 +74,7 @@ class Gaps:
         """One pass over the gaps: search, cite, rewrite the report; it stays as it is if rewriting fails."""
         number, known_urls = state.gap_iteration + 1, [citation.url for citation in state.citations]
         queries = list(state.gaps) if self._by_model else gap_queries(state.gaps, state.query)
-        results = await self._searched(state, queries, number)
+        results = await self._search(state, queries, number)
         update = {
             "filled": (*results, *state.filled),
             "gap_iteration": number,
@@ -84,12 +84,12 @@ class Gaps:
         filled = filled.model_copy(update=(cite_update := await self._cite.run(filled)))
         new_urls = tuple(citation.url for citation in filled.citations if citation.url not in known_urls)
         current().events.emit(Round(number=number, queries=tuple(queries), new_sources=new_urls))
-        if self._by_model and not self._worth_it(new_urls, known_urls):
+        if self._by_model and not self._is_useful(new_urls, known_urls):
             return {"gap_iteration": number, "gaps": ()}
         rewrite = await self._synthesize.write(filled, tier=self._settings.gap_model_tier) if filled.citations else {}
         return {**update, **cite_update, **rewrite} if rewrite else update
 
-    async def _searched(self, state: ResearchState, queries: list[str], number: int) -> list[AgentResult]:
+    async def _search(self, state: ResearchState, queries: list[str], number: int) -> list[AgentResult]:
         tasks = [
             Subtask(id=f"gap-{number}-{i}", description=query, parent_area=area)
             for i, (area, query) in enumerate(zip(state.gaps, queries, strict=True), start=1)
@@ -98,7 +98,7 @@ class Gaps:
         works = [lambda task=task: self._execute.react(state, task, iterations) for task in tasks]
         return await gather_ordered(works, self._settings.gaps.at_once, number)
 
-    def _worth_it(self, new_urls: tuple[str, ...], known_urls: list[str]) -> bool:
+    def _is_useful(self, new_urls: tuple[str, ...], known_urls: list[str]) -> bool:
         """Whether a pass found enough new pages, or one from a new domain."""
         domains = {extract_domain(url) for url in new_urls} - {extract_domain(url) for url in known_urls}
         return len(new_urls) >= self._settings.gaps.new_urls or bool(domains)

@@ -58,11 +58,11 @@ def react_should_stop(
     previous, last = observations[-2:]
     if observations_similar(previous, last):
         return True
-    counts = [_found_urls(result) for result in results[-2:]]
+    counts = [_url_count(result) for result in results[-2:]]
     return len(counts) == 2 and counts[0] == counts[1] > 0 and 0.8 < _length_ratio(last, previous) < 1.2
 
 
-def _found_urls(result: AgentResult) -> int:
+def _url_count(result: AgentResult) -> int:
     outputs = (o.output for o in result.tool_outputs if o.success and o.tool == "web_search")
     return sum(output.count("http") for output in outputs if isinstance(output, str))
 

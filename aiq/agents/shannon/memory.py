@@ -38,10 +38,10 @@ class Recall:
             return {}
         items = None
         if state.thread:
-            items = await or_none(self._hierarchical(state.thread, state.query), "memory_skipped", AGENT)
-        return {"memory": tuple(items or self._of_session(state.history))}
+            items = await or_none(self._hierarchical_items(state.thread, state.query), "memory_skipped", AGENT)
+        return {"memory": tuple(items or self._session_items(state.history))}
 
-    async def _hierarchical(self, thread: str, query: str) -> list[MemoryItem]:
+    async def _hierarchical_items(self, thread: str, query: str) -> list[MemoryItem]:
         """The latest interactions and those most similar to the query, without duplicates."""
         settings, memory = self._settings, _memory.get()
         recent = await memory.recent(thread, settings.recent)
@@ -52,7 +52,7 @@ class Recall:
             current().events.emit(decision)
         return [MemoryItem(query=item["query"], answer=item["answer"], origin=item["_source"]) for item in memories]
 
-    def _of_session(self, history: Sequence[Turn]) -> list[MemoryItem]:
+    def _session_items(self, history: Sequence[Turn]) -> list[MemoryItem]:
         items = in_pairs(history[-self._settings.history :])
         if items:
             current().events.emit(Decision(name="memory", value=len(items), cause="session"))
@@ -61,9 +61,9 @@ class Recall:
     async def keep(self, state: ResearchState, answer: str) -> None:
         """Remember this turn for later ones, if the conversation has an id."""
         if self._settings.enabled and state.thread:
-            await or_none(self._kept(state, answer), "memory_not_kept", AGENT)
+            await or_none(self._remember(state, answer), "memory_not_kept", AGENT)
 
-    async def _kept(self, state: ResearchState, answer: str) -> None:
+    async def _remember(self, state: ResearchState, answer: str) -> None:
         memory, turns = _memory.get(), [(state.query, answer)]
         if not await memory.recent(state.thread, 1):  # in the first turn, also keep what was said before it
             earlier = in_pairs(state.history[-self._settings.history :])

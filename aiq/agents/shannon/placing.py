@@ -55,12 +55,12 @@ class Place:
         marks = [(m.sentence, m.citation, m.hash) for m in reply.marks] if reply else []
         report, count = placed_marks(bare_report, marks, len(lines), strict=self._strict)
         if not count:
-            report = await self._inline(state.written, snippets)
+            report = await self._mark_inline(state.written, snippets)
             count = len(_MARK.findall(report))
         current().events.emit(Decision(name="citations_placed", value=count, cause=f"{len(marks)} marks planned"))
         return {"written": report}
 
-    async def _inline(self, report: str, citations: Sequence[str]) -> str:
+    async def _mark_inline(self, report: str, citations: Sequence[str]) -> str:
         """The report as marked by the model itself; unchanged if the model's text differs otherwise."""
         request = self._prompts.render("citer_inline.j2", report=report, citations=citations)
         call = ask(self._call.role, [Message(role="user", content=request)])

@@ -112,10 +112,10 @@ def repair_subtasks(
     """
     if not subtasks:
         return [Subtask(id="task-1", description=query[:200])] if complexity >= needed_from else []
-    return [_repaired(task, number) for number, task in enumerate(subtasks, start=1)]
+    return [_repair(task, number) for number, task in enumerate(subtasks, start=1)]
 
 
-def _repaired(task: Subtask, number: int) -> Subtask:
+def _repair(task: Subtask, number: int) -> Subtask:
     parameters = task.tool_parameters
     if task.suggested_tools and task.dependencies:
         parameters = {}

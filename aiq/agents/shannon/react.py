@@ -36,22 +36,22 @@ class React:
         with attributed_to(task.agent_id):
             for number in range(task.max_iterations):
                 if spent := current().spent():
-                    self._ended(task, number, spent)
+                    self._log_stop(task, number, spent)
                     break
-                thought = await self._say("reasoner", task, loop)
+                thought = await self._ask_model("reasoner", task, loop)
                 if thought is None:
                     break
                 loop.thoughts = [*loop.thoughts, thought][-self._settings.max_thoughts :]
                 if is_task_complete(thought) and self._may_stop(number, loop):
-                    self._ended(task, number, "the reasoner says so")
+                    self._log_stop(task, number, "the reasoner says so")
                     break
                 with nested_call(number, 0, None):
                     await self._act(task, thought, loop)
                 stop = react_should_stop(loop.observations, loop.thoughts, loop.results, number + 1)
                 if stop and self._may_stop(number + 1, loop):
-                    self._ended(task, number + 1, "observations say so")
+                    self._log_stop(task, number + 1, "observations say so")
                     break
-            summary = None if current().spent() else await self._say("summarizer", task, loop)
+            summary = None if current().spent() else await self._ask_model("summarizer", task, loop)
         outputs = [output for result in loop.results for output in result.tool_outputs]
         steps = tuple(result.response for result in loop.results)
         if summary and not why_no_answer(summary, current().replies):
@@ -79,7 +79,7 @@ class React:
         few_fetches = searches >= 3 and fetches < self._settings.fetch_share * searches
         return self._prompts.render("action.j2", task=task, thought=thought, open_pages=few_fetches)
 
-    async def _say(self, part: str, task: Task, loop: Loop) -> str | None:
+    async def _ask_model(self, part: str, task: Task, loop: Loop) -> str | None:
         """A reasoning step, or the final summary; None if the model failed or the budget is spent."""
         visible = loop.observations[-self._settings.observation_window :] if part == "reasoner" else loop.observations
         request = self._prompts.render(
@@ -95,6 +95,6 @@ class React:
         reply = await or_none(ask(f"shannon.{task.tier}.{part}", messages), f"react_{part}")
         return None if reply is None else reply.text.strip()
 
-    def _ended(self, task: Task, iterations: int, cause: str) -> None:
+    def _log_stop(self, task: Task, iterations: int, cause: str) -> None:
         detail = {"agent": task.agent_id, "iterations": iterations}
         current().events.emit(Decision(name="react_stopped", value=True, cause=cause, detail=detail))

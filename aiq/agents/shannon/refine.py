@@ -32,11 +32,11 @@ class Refine:
         )
         refined = Refinement(refined_query=query)
         if settings.enabled:
-            refined = await or_none(self._refined(state, language), "refine_skipped", AGENT) or refined
+            refined = await or_none(self._refine(state, language), "refine_skipped", AGENT) or refined
         sections = refined.research_areas if self._comprehensive else ()
         return {"refined": refined, "language": language, "sections": sections}
 
-    async def _refined(self, state: ResearchState, language: str) -> Refinement:
+    async def _refine(self, state: ResearchState, language: str) -> Refinement:
         """The model's reply, cut to the limits; an entity without a name is called by its first exact query."""
         query, settings = state.query, self._settings
         reply = await self._call.ask(query=query, limits=settings, language=language, **state.context)

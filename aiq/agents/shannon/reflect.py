@@ -44,7 +44,7 @@ class Reflect:
         If evaluating or rewriting fails, report and quality stay as they are.
         """
         settings, quality, retries = self._settings, UNKNOWN, 0
-        while (evaluation := await self._evaluated(state, retries)) is not None:
+        while (evaluation := await self._evaluation(state, retries)) is not None:
             quality = evaluation.score
             if not reflects_again(quality, retries, settings.threshold, settings.max_retries):
                 break
@@ -54,7 +54,7 @@ class Reflect:
             state, retries = state.model_copy(update=update), retries + 1
         return {"written": state.written, "cut_off": state.cut_off, "quality": quality}
 
-    async def _evaluated(self, state: ResearchState, retry: int) -> Evaluation | None:
+    async def _evaluation(self, state: ResearchState, retry: int) -> Evaluation | None:
         evaluation = await or_none(self._evaluate(state), "reflection_skipped", AGENT)
         if evaluation is not None:
             detail = {"retry": retry, "feedback": evaluation.feedback}

@@ -66,7 +66,7 @@ class Synthesize:
             return {}
         text = reply.text.strip()
         if self._stopped_early(reply, state, limit):
-            continuation = await or_none(self._rest(role, messages, text, limit), "no_continuation", AGENT)
+            continuation = await or_none(self._continuation(role, messages, text, limit), "no_continuation", AGENT)
             current().events.emit(Decision(name="continuation", value=continuation is not None, cause="it ended early"))
             if continuation is not None:
                 reply, text = continuation, f"{text}\n\n{continuation.text.strip()}"
@@ -138,7 +138,7 @@ class Synthesize:
             continuation_margin(limit, settings.margin_share, settings.margin_tokens),
         )
 
-    async def _rest(self, role: str, messages: Sequence[Message], text: str, limit: int) -> Reply:
+    async def _continuation(self, role: str, messages: Sequence[Message], text: str, limit: int) -> Reply:
         """The one continuation of a report, asked for with everything that the report was written from."""
         end = text[-self._settings.continuation_chars :]
         request = Message(role="user", content=self._prompts.render("continuation.j2", end=end))

@@ -71,7 +71,7 @@ class Verify:
         texts = await or_none(self._claims(state.written), "verification_skipped", AGENT)
         if texts is None:
             return {"verification": Verification(overall=UNKNOWN, supported=0)}
-        works = [lambda i=i, text=text: self._checked(i, text, len(texts), state) for i, text in enumerate(texts)]
+        works = [lambda i=i, text=text: self._check(i, text, len(texts), state) for i, text in enumerate(texts)]
         claims = tuple(await gather_ordered(works, AT_ONCE, 0))
         confidences = [claim.confidence for claim in claims]
         summary = aggregate_verification(confidences, self._settings.supported_from, self._settings.unsupported_below)
@@ -92,12 +92,12 @@ class Verify:
         reply = await ask(f"shannon.{settings.tier}.claims", [Message(role="user", content=request)], temperature=0)
         return parse_claims(reply.text, settings.max_claims)
 
-    async def _checked(self, number: int, text: str, claims: int, state: ResearchState) -> Claim:
+    async def _check(self, number: int, text: str, claims: int, state: ResearchState) -> Claim:
         """A claim with its confidence. Each check is an agent of its own, so that they do not share a token budget."""
         settings, call = self._settings, self._verdict if self._settings.verdicts else self._support
         citations = [
             {"number": i + 1, "title": c.title or c.source, "text": c.snippet[: settings.snippet_chars]}
-            for i in self._places(text, claims, state)
+            for i in self._positions(text, claims, state)
             for c in [state.citations[i]]
         ]
         reply = await or_none(call.ask(claim=text, citations=citations), "claim_not_checked", f"{AGENT}-{number + 1}")
@@ -106,7 +106,7 @@ class Verify:
         confidence = reply.weighed([citation.credibility for citation in state.citations[: settings.max_citations]])
         return Claim(text=text, supporting=reply.supporting, conflicting=reply.conflicting, confidence=confidence)
 
-    def _places(self, claim: str, claims: int, state: ResearchState) -> list[int]:
+    def _positions(self, claim: str, claims: int, state: ResearchState) -> list[int]:
         """Positions of the citations to check a claim against: the first or, for verdicts, the nearest cited ones."""
         total, limit = len(state.citations), self._settings.max_citations
         if not self._settings.verdicts:

@@ -66,15 +66,15 @@ class Worker:
         if spent := current().spent():
             return task.result("", [], spent)
         with attributed_to(task.agent_id):
-            return await (self._asked(task) if task.forced is None else self._forced(task, *task.forced))
+            return await (self._run_agent(task) if task.forced is None else self._run_search(task, *task.forced))
 
-    async def _forced(self, task: Task, tool: Tool, query: str) -> AgentResult:
+    async def _run_search(self, task: Task, tool: Tool, query: str) -> AgentResult:
         """Run the planned search, without a model: its content is the response."""
         current_ledger().record_tool(tool.name)
         output, content = await call(tool, {"query": query})
         return task.result(content, [output]) if output.success else task.result("", [output], content)
 
-    async def _asked(self, task: Task) -> AgentResult:
+    async def _run_agent(self, task: Task) -> AgentResult:
         outputs: list[ToolOutput] = []
         contents: list[str] = []
         try:
@@ -99,10 +99,10 @@ class Worker:
             reply = await ask(role, messages, tools=definitions)
             if not reply.tool_calls:
                 return reply.text
-            messages += [reply.message, *await self._calls(reply, task.tools, turn, outputs, contents)]
+            messages += [reply.message, *await self._call_tools(reply, task.tools, turn, outputs, contents)]
         return (await ask(role, messages)).text
 
-    async def _calls(
+    async def _call_tools(
         self, reply: Reply, tools: Sequence[Tool], turn: int, outputs: list[ToolOutput], contents: list[str]
     ) -> list[Message]:
         """The tools' answers to a reply, in the order of its calls."""
