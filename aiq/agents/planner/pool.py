@@ -63,14 +63,14 @@ class Pool:
 
         Returns the number of documents now in the pool.
         """
-        left = max(0, self._settings.max_queries - len(self._asked))
-        new = [query for query in dict.fromkeys(queries) if query not in self._asked][:left]
+        room = max(0, self._settings.max_queries - len(self._asked))
+        new_queries = [query for query in dict.fromkeys(queries) if query not in self._asked][:room]
 
-        async def one(query: str) -> None:
+        async def search(query: str) -> None:
             with suppress(ToolError):
                 await self._search(query)
 
-        await gather_ordered([partial(one, query) for query in new], self._at_once, 0)
+        await gather_ordered([partial(search, query) for query in new_queries], self._at_once, 0)
         for query in sorted(self._found, key=lambda query: self._asked[query]):
             for source in self._found[query]:
                 self._seen.setdefault(source.address, source)
@@ -80,8 +80,8 @@ class Pool:
         """Counts and a page of documents, as JSON. Raises ToolError if the search fails."""
         if given.query.strip() and given.query not in self._asked and len(self._asked) < self._settings.max_queries:
             await self._search(given.query)
-        own = {source.address: source for source in self._found.get(given.query, ())}
-        rows = [self._row(source) for source in [*{**self._seen, **own}.values()][: self._settings.max_documents]]
+        results = {source.address: source for source in self._found.get(given.query, ())}
+        rows = [self._row(source) for source in [*{**self._seen, **results}.values()][: self._settings.max_documents]]
         rows = [row for row in rows if all(row["metadata"].get(k) == v for k, v in given.filters.items())]
         start = _place(given.search_after)
         end = start + max(1, min(given.page_size, PAGE_LIMIT))
@@ -101,22 +101,22 @@ class Pool:
     async def _search(self, query: str) -> None:
         """Ask every search tool. Raises the last ToolError if none has found anything."""
         self._asked[query] = call_path.get()
-        found: list[Source] = []
+        sources: list[Source] = []
         failure: ToolError | None = None
         for name in self._searches:
             try:
-                found += (await current().call_tool(name, {"query": query})).sources
+                sources += (await current().call_tool(name, {"query": query})).sources
             except ToolError as error:
                 failure = error
-        self._found[query] = tuple(found)
-        if failure and not found:
+        self._found[query] = tuple(sources)
+        if failure and not sources:
             raise failure
 
     def _row(self, source: Source) -> dict[str, Any]:
         host = urlsplit(source.url or "").hostname or "documents"
         year = (source.published or "")[:4] or "unknown"
-        kind = self._searches.get(source.tool) or "web"
-        metadata = {"domain": host, "year": year, "source_type": kind}
+        source_type = self._searches.get(source.tool) or "web"
+        metadata = {"domain": host, "year": year, "source_type": source_type}
         text = self._texts.get(source.address, source.text)
         return {
             "id": source.address,
@@ -136,9 +136,9 @@ class Pool:
                 text = next((source.text for source in result.sources), "")[: self._settings.document_chars]
                 self._texts[row["id"]] = text or row["text"]
 
-        web = [row for row in rows if row["url"].startswith(("https://", "http://"))]
-        new = [row for row in web if self._opens and row["id"] not in self._texts]
-        await gather_ordered([partial(open_page, row) for row in new], self._at_once, 0)
+        web_rows = [row for row in rows if row["url"].startswith(("https://", "http://"))]
+        unopened = [row for row in web_rows if self._opens and row["id"] not in self._texts]
+        await gather_ordered([partial(open_page, row) for row in unopened], self._at_once, 0)
         return [row | {"text": self._texts.get(row["id"], row["text"])} for row in rows]
 
 
@@ -146,13 +146,13 @@ def _place(search_after: str) -> int:
     """Where the previous page ended. Raises ToolError (invalid_arguments) for a value that no page returns."""
     if not search_after:
         return 0
-    if found := re.fullmatch(r'\[?"?(\d+)"?\]?', search_after.strip()):
-        return int(found[1])
-    text = f"search_pool: search_after is what the page before said, not {search_after[:40]}"
-    raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, text)
+    if match := re.fullmatch(r'\[?"?(\d+)"?\]?', search_after.strip()):
+        return int(match[1])
+    message = f"search_pool: search_after is what the page before said, not {search_after[:40]}"
+    raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, message)
 
 
 def _buckets(rows: Sequence[Mapping[str, Any]], field: str) -> list[dict[str, JsonValue]]:
     """The number of documents with each value of a field, most frequent first, then by value."""
-    counted = Counter(str(row["metadata"].get(field, "unknown")) for row in rows)
-    return [{"key": key, "count": count} for key, count in sorted(counted.items(), key=lambda kv: (-kv[1], kv[0]))]
+    counts = Counter(str(row["metadata"].get(field, "unknown")) for row in rows)
+    return [{"key": key, "count": count} for key, count in sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))]
