@@ -86,7 +86,7 @@ class PlannerGraph:
         state = state.model_copy(update={"iteration": state.iteration + 1})
         error = ""
         try:
-            plan = self._plain(await self._decided(state))
+            plan = self._normalised(await self._ask_for_plan(state))
             ruling = self._policy.apply(plan, state, self._first_step(state))
         except (AgentError, ModelError) as failure:
             if isinstance(failure, ModelError) and failure.never_answered:
@@ -111,7 +111,7 @@ class PlannerGraph:
         """Run sub-agents and tools concurrently, within the limit; then calls that depend on others, in order."""
         turn, decision = state.iteration, state.decision
         calls = list(enumerate(decision.sub_agent_calls))
-        later = [(i, call) for i, call in calls if _waits(i, call, len(calls))]
+        later = [(i, call) for i, call in calls if _must_wait(i, call, len(calls))]
         works: dict[int, Callable[[], Awaitable[Outcome]]] = {
             i: partial(self._call_agent, call, state) for i, call in calls if (i, call) not in later
         }
@@ -166,12 +166,12 @@ class PlannerGraph:
             state = state.model_copy(update={"iteration": state.iteration + 1})
         agent = self._registry.get(SYNTHESIZER)
         arguments = next((c.arguments for c in state.decision.sub_agent_calls if c.agent_name == SYNTHESIZER), {})
-        output = await self._worked(agent.name, agent.completed(arguments, state), state)
+        output = await self._run_agent(agent.name, agent.completed(arguments, state), state)
         return {"iteration": state.iteration, **agent.accumulate(state, output, {})}
 
     # parts of the stages
 
-    async def _decided(self, state: PlannerState) -> PlannerDecision:
+    async def _ask_for_plan(self, state: PlannerState) -> PlannerDecision:
         """The model's plan. Raises AgentError, ModelError, LimitReached."""
         form = plan_form(
             FirstPlan if state.iteration == 1 else PlannerDecision, self._registry.names, state.tools.names
@@ -190,7 +190,7 @@ class PlannerGraph:
         fields = plan.model_dump()
         return PlannerDecision.model_validate({"reasoning": fields.get("strategy", "")} | fields)
 
-    def _plain(self, decision: PlannerDecision) -> PlannerDecision:
+    def _normalised(self, decision: PlannerDecision) -> PlannerDecision:
         """The plan with only the arguments that sub-agents accept, and without duplicate calls."""
         calls = [
             call.model_copy(update={"arguments": self._registry.get(call.agent_name).allowed_arguments(call.arguments)})
@@ -218,12 +218,12 @@ class PlannerGraph:
                 raise AgentError(spent)
             agent = self._registry.get(call.agent_name)
             arguments = agent.completed(call.arguments, state)
-            output = await self._worked(agent.name, arguments, state)
+            output = await self._run_agent(agent.name, arguments, state)
             return Outcome(name=agent.name, arguments=call.arguments, output=output)
 
-        return await _or_failed(call.agent_name, work())
+        return await _outcome_of(call.agent_name, work())
 
-    async def _worked(self, name: str, arguments: Arguments, state: PlannerState) -> Any:
+    async def _run_agent(self, name: str, arguments: Arguments, state: PlannerState) -> Any:
         """The sub-agent's output, with retries, between the events of its start and end."""
         agent, research = self._registry.get(name), Research(state.tools, state)
 
@@ -238,7 +238,7 @@ class PlannerGraph:
             page, arguments = await state.tools.call_matching(call.tool, call.arguments)
             return Outcome(name=call.tool, is_tool=True, arguments=arguments, output=page)
 
-        return await _or_failed(call.tool, work(), is_tool=True)
+        return await _outcome_of(call.tool, work(), is_tool=True)
 
 
 def after_planning(state: PlannerState) -> str:
@@ -255,13 +255,13 @@ def pool_queries(state: PlannerState) -> list[str]:
     return [*(question.question for question in state.sub_questions), *gap_queries]
 
 
-def _waits(position: int, call: SubAgentCall, count: int) -> bool:
+def _must_wait(position: int, call: SubAgentCall, count: int) -> bool:
     """Whether a call must run after the others: it depends on one of them, or it writes the report."""
     is_dependent = any(0 <= dependency < count and dependency != position for dependency in call.depends_on)
     return is_dependent or call.agent_name == SYNTHESIZER
 
 
-async def _or_failed(name: str, work: Awaitable[Outcome], *, is_tool: bool = False) -> Outcome:
+async def _outcome_of(name: str, work: Awaitable[Outcome], *, is_tool: bool = False) -> Outcome:
     """The outcome of a call; a failure is logged with its category and changes nothing."""
     try:
         return await work

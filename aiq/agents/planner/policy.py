@@ -7,7 +7,7 @@ from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import PlannerDecision, PlannerState, SubAgentCall
 
 SYNTHESIZER, SCANNER, AGGREGATOR = "synthesizer", "scanner", "aggregator"
-_ENDS = ("complete", "synthesize")
+_FINAL_ACTIONS = ("complete", "synthesize")
 _FORCED_BATCHES = 10
 
 
@@ -66,7 +66,7 @@ class DocumentPolicy:
 
     def no_material(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         """If there is nothing to write a report from yet, do not end."""
-        if state.has_material or not (decision.next_action in _ENDS or decision.agents == (SYNTHESIZER,)):
+        if state.has_material or not (decision.next_action in _FINAL_ACTIONS or decision.agents == (SYNTHESIZER,)):
             return None
         calls = tuple(call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
         plan = decision.model_copy(update={"sub_agent_calls": calls, "next_action": "call_sub_agents"})
@@ -75,7 +75,7 @@ class DocumentPolicy:
     def ends(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         """A plan that ends the research only writes the report."""
         only_synthesis = decision.agents == (SYNTHESIZER,) and not decision.tool_calls
-        if decision.next_action in _ENDS or only_synthesis:
+        if decision.next_action in _FINAL_ACTIONS or only_synthesis:
             return Ruling(synthesis(), decision.reasoning or "the planner ends the research")
         return None
 
@@ -90,7 +90,7 @@ class StrictSourcePolicy(DocumentPolicy):
 
     def enough(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         is_complete = state.aggregations and not state.needs_full_scan
-        if state.iteration >= 2 and is_complete and decision.next_action not in _ENDS:
+        if state.iteration >= 2 and is_complete and decision.next_action not in _FINAL_ACTIONS:
             return Ruling(synthesis(), "there are statistics, and no full scan is needed")
         return None
 

@@ -52,10 +52,10 @@ class Pool:
     def __init__(self, settings: PoolSettings, at_once: int, tools: Sequence[Tool]) -> None:
         self._settings, self._at_once = settings, at_once
         self._searches = {tool.name: tool.data_source for tool in tools if "query" in tool.parameters.model_fields}
-        self._opens = settings.open_pages and any(tool.name == FETCH for tool in tools)
-        self._asked: dict[str, CallPath] = {}
-        self._found: dict[str, tuple[Source, ...]] = {}
-        self._seen: dict[str, Source] = {}
+        self._opens_pages = settings.open_pages and any(tool.name == FETCH for tool in tools)
+        self._queries: dict[str, CallPath] = {}
+        self._results: dict[str, tuple[Source, ...]] = {}
+        self._pooled: dict[str, Source] = {}
         self._texts: dict[str, str] = {}
 
     async def grow(self, queries: Sequence[str]) -> int:
@@ -63,32 +63,32 @@ class Pool:
 
         Returns the number of documents now in the pool.
         """
-        room = max(0, self._settings.max_queries - len(self._asked))
-        new_queries = [query for query in dict.fromkeys(queries) if query not in self._asked][:room]
+        room = max(0, self._settings.max_queries - len(self._queries))
+        new_queries = [query for query in dict.fromkeys(queries) if query not in self._queries][:room]
 
         async def search(query: str) -> None:
             with suppress(ToolError):
                 await self._search(query)
 
         await gather_ordered([partial(search, query) for query in new_queries], self._at_once, 0)
-        for query in sorted(self._found, key=lambda query: self._asked[query]):
-            for source in self._found[query]:
-                self._seen.setdefault(source.address, source)
-        return min(len(self._seen), self._settings.max_documents)
+        for query in sorted(self._results, key=lambda query: self._queries[query]):
+            for source in self._results[query]:
+                self._pooled.setdefault(source.address, source)
+        return min(len(self._pooled), self._settings.max_documents)
 
     async def run(self, given: Any) -> ToolResult:
         """Counts and a page of documents, as JSON. Raises ToolError if the search fails."""
-        if given.query.strip() and given.query not in self._asked and len(self._asked) < self._settings.max_queries:
+        if given.query.strip() and given.query not in self._queries and len(self._queries) < self._settings.max_queries:
             await self._search(given.query)
-        results = {source.address: source for source in self._found.get(given.query, ())}
-        rows = [self._row(source) for source in [*{**self._seen, **results}.values()][: self._settings.max_documents]]
+        results = {source.address: source for source in self._results.get(given.query, ())}
+        rows = [self._row(source) for source in [*{**self._pooled, **results}.values()][: self._settings.max_documents]]
         rows = [row for row in rows if all(row["metadata"].get(k) == v for k, v in given.filters.items())]
-        start = _place(given.search_after)
+        start = _offset(given.search_after)
         end = start + max(1, min(given.page_size, PAGE_LIMIT))
         answer: dict[str, Any] = {
             "data_context": {"unique_ids_matched": len(rows)},
             "aggregations": {"group_by": {"buckets": _buckets(rows, given.group_by)}},
-            "documents": await self._opened(rows[start:end]),
+            "documents": await self._with_texts(rows[start:end]),
             "pagination": {
                 "total_hits": len(rows),
                 "page_size": end - start,
@@ -100,7 +100,7 @@ class Pool:
 
     async def _search(self, query: str) -> None:
         """Ask every search tool. Raises the last ToolError if none has found anything."""
-        self._asked[query] = call_path.get()
+        self._queries[query] = call_path.get()
         sources: list[Source] = []
         failure: ToolError | None = None
         for name in self._searches:
@@ -108,7 +108,7 @@ class Pool:
                 sources += (await current().call_tool(name, {"query": query})).sources
             except ToolError as error:
                 failure = error
-        self._found[query] = tuple(sources)
+        self._results[query] = tuple(sources)
         if failure and not sources:
             raise failure
 
@@ -127,7 +127,7 @@ class Pool:
             "metadata": metadata,
         }
 
-    async def _opened(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    async def _with_texts(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """The rows with the texts of their pages; one that cannot be opened keeps the search result's text."""
 
         async def open_page(row: dict[str, Any]) -> None:
@@ -137,12 +137,12 @@ class Pool:
                 self._texts[row["id"]] = text or row["text"]
 
         web_rows = [row for row in rows if row["url"].startswith(("https://", "http://"))]
-        unopened = [row for row in web_rows if self._opens and row["id"] not in self._texts]
+        unopened = [row for row in web_rows if self._opens_pages and row["id"] not in self._texts]
         await gather_ordered([partial(open_page, row) for row in unopened], self._at_once, 0)
         return [row | {"text": self._texts.get(row["id"], row["text"])} for row in rows]
 
 
-def _place(search_after: str) -> int:
+def _offset(search_after: str) -> int:
     """Where the previous page ended. Raises ToolError (invalid_arguments) for a value that no page returns."""
     if not search_after:
         return 0

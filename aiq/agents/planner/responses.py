@@ -16,9 +16,9 @@ from aiq.core.text import json_value
 from aiq.core.tools import ToolResult
 
 _NOTE = 4000  # characters
-_OF_GROUPS_AND_PAGES = re.compile(r"group|histogram|top_n|samples|page|size|offset|search_after|pit_id")
+_NOT_FILTERS = re.compile(r"group|histogram|top_n|samples|page|size|offset|search_after|pit_id")
 """Arguments that say how to group and page, not which documents to select."""
-_CUT = re.compile(r"\[cut: the first \d+ of \d+ characters\]\s*\Z")
+_CUT_MARK = re.compile(r"\[cut: the first \d+ of \d+ characters\]\s*\Z")
 _TYPES: Mapping[str, Literal["terms", "date_histogram", "numeric_histogram", "stats"]] = {
     "date": "date_histogram",
     "month": "date_histogram",
@@ -59,9 +59,9 @@ class ResponseReader:
         """
         data = _data(result.content)
         if data is None:
-            if _CUT.search(result.content) and result.content.lstrip()[:1] in "{[":
+            if _CUT_MARK.search(result.content) and result.content.lstrip()[:1] in "{[":
                 raise ToolError(ToolErrorKind.TOO_LARGE, f"{tool}: the result is cut off; ask for a smaller page")
-            return self._of_sources(tool, result)
+            return self._page_of_sources(tool, result)
         rows = _rows(data)
         documents = {d.key: d for d in (self._document(tool, row, n, page) for n, row in enumerate(rows))}
         aggregations = tuple(self._aggregations(tool, data, arguments))
@@ -70,7 +70,7 @@ class ResponseReader:
         has_data = rows or groupings or answer.total is not None
         return answer.model_copy(update={"aggregations": groupings, "note": "" if has_data else result.content[:_NOTE]})
 
-    def _of_sources(self, tool: str, result: ToolResult) -> DataPage:
+    def _page_of_sources(self, tool: str, result: ToolResult) -> DataPage:
         documents = {
             source.address: DataDocument(
                 key=f"{tool}:{source.address}",
@@ -107,7 +107,7 @@ class ResponseReader:
         self, tool: str, data: Mapping[str, Any], arguments: Mapping[str, Any]
     ) -> Iterator[AggregationResult]:
         """Groupings with buckets; if they name no field, it is the one that the call grouped by."""
-        filters = {key: _json(arg) or arg for key, arg in arguments.items() if not _OF_GROUPS_AND_PAGES.search(key)}
+        filters = {key: _json(value) or value for key, value in arguments.items() if not _NOT_FILTERS.search(key)}
         for name, group in _groupings(data):
             kind = next((kind for word, kind in _TYPES.items() if word in name), "terms")
             grouped_by = arguments.get("group_by" if kind == "terms" else "date_histogram") or name
@@ -151,7 +151,7 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 def _rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows of `documents`, `results`, samples of buckets, or `hits.hits`: the first of these with any."""
-    samples = [row for _, group in _groupings(data) for bucket in _below(group["buckets"]) for row in _samples(bucket)]
+    samples = [row for _, group in _groupings(data) for bucket in _walk(group["buckets"]) for row in _samples(bucket)]
     values = (
         data.get("documents"),
         data.get("results"),
@@ -172,7 +172,7 @@ def _groupings(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
         yield "group_by", {"buckets": data["buckets"]}
 
 
-def _below(buckets: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
+def _walk(buckets: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
     """Buckets and the buckets within them."""
     for bucket in buckets:
         if isinstance(bucket, Mapping):
@@ -180,7 +180,7 @@ def _below(buckets: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
             for inner in bucket.values():
                 nested = inner.get("buckets") if isinstance(inner, Mapping) else inner
                 if inner is not bucket.get("samples") and isinstance(nested, list):
-                    yield from _below(nested)
+                    yield from _walk(nested)
 
 
 def _samples(bucket: Mapping[str, Any]) -> list[Any]:

@@ -24,7 +24,7 @@ class SubQuestion(LenientRecord):
 
     @model_validator(mode="before")
     @classmethod
-    def _has_an_id(cls, value: Any) -> Any:
+    def _add_id(cls, value: Any) -> Any:
         if isinstance(value, dict) and not str(value.get("id") or "").strip():
             digest = hashlib.sha256(str(value.get("question")).encode()).hexdigest()
             return {**value, "id": f"sq_{digest[:8]}"}

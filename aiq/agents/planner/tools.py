@@ -73,7 +73,7 @@ class DataTools:
         """
 
         async def attempt(args: Arguments) -> DataPage:
-            fitted = self._fitted(name, args)
+            fitted = self._fit(name, args)
             async with asyncio.timeout(self._settings.calls.timeout_seconds):
                 result = await self._run(name, fitted)
             answer = self._reader.read(name, result, fitted, page)
@@ -122,7 +122,7 @@ class DataTools:
                 raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, f"{name}: {describe(error)}") from None
         return await current().call_tool(name, arguments)
 
-    def _fitted(self, name: str, arguments: Arguments) -> Arguments:
+    def _fit(self, name: str, arguments: Arguments) -> Arguments:
         """The arguments that the tool accepts, objects as JSON text if it wants text, the page size within limits."""
         if name not in self._tools:
             return arguments
@@ -142,9 +142,9 @@ class DataTools:
 def _types(schema: Mapping[str, Any]) -> set[str]:
     """The JSON types that a parameter may have; object and array if it states none."""
     variants = [schema, *schema.get("anyOf", ())]
-    kinds = [kind for variant in variants for kind in _listed(variant.get("type"))]
+    kinds = [kind for variant in variants for kind in _as_list(variant.get("type"))]
     return set(kinds) or {"object", "array"}
 
 
-def _listed(kind: Any) -> list[str]:
+def _as_list(kind: Any) -> list[str]:
     return [kind] if isinstance(kind, str) else list(kind or ())

@@ -31,7 +31,7 @@ class DecomposerOutput(BaseModel):
     reasoning: str = ""
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> Self:
+    def _check_dependencies(self) -> Self:
         needs = {question.id: question.depends_on for question in self.sub_questions}
         if len(needs) < len(self.sub_questions):
             raise ValueError("two sub-questions have the same id")

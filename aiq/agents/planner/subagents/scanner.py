@@ -19,12 +19,12 @@ from aiq.agents.toolkit.subagents import gather_ordered
 from aiq.core.events import Decision
 from aiq.core.session import current
 
-_OF_A_PAGE = frozenset({"top_n", "top_n_per_group", "size", "offset", "search_after", "pit_id", "page_size"})
+_PAGE_ARGUMENTS = frozenset({"top_n", "top_n_per_group", "size", "offset", "search_after", "pit_id", "page_size"})
 """Arguments of the previous call that a scan does not reuse."""
-_OF_GROUPS = frozenset({"group_by", "samples_per_bucket"})
+_GROUP_ARGUMENTS = frozenset({"group_by", "samples_per_bucket"})
 
 
-def _clamped(value: Any) -> Any:
+def _clamp(value: Any) -> Any:
     """Limit the page size: servers silently cut larger pages, and the rest would be lost."""
     return min(value, PAGE_LIMIT) if isinstance(value, int) else value
 
@@ -33,7 +33,7 @@ class ScannerInput(ToolChoice):
     tool_args: dict[str, Any] = Field(
         {}, description="arguments of the tool, such as filters; else those of the last call"
     )
-    batch_size: Annotated[int, BeforeValidator(_clamped), Field(ge=1, le=PAGE_LIMIT)] = Field(
+    batch_size: Annotated[int, BeforeValidator(_clamp), Field(ge=1, le=PAGE_LIMIT)] = Field(
         75, description="documents of one batch"
     )
     max_batches: int = Field(4, ge=1, description="batches, where the tool does not say how many documents there are")
@@ -115,12 +115,12 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         scan = Scan(self.settings.scanner.max_documents)
         by_group = bool(given.tool_args.get("group_by"))
         arguments = given.tool_args or research.state.last_tool_args
-        arguments = {key: value for key, value in arguments.items() if key not in _OF_A_PAGE}
+        arguments = {key: value for key, value in arguments.items() if key not in _PAGE_ARGUMENTS}
         if by_group:
             samples = self.settings.scanner.samples_per_bucket
             scan.add(await self._batch(tools, dict.fromkeys(names, {"samples_per_bucket": samples} | arguments), 0))
         else:
-            arguments = {key: value for key, value in arguments.items() if key not in _OF_GROUPS}
+            arguments = {key: value for key, value in arguments.items() if key not in _GROUP_ARGUMENTS}
             await self._paginate(scan, names, arguments, given, research)
         return self._output(scan, await self._findings(scan.batches, given, research), by_group)
 
@@ -129,7 +129,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
     ) -> None:
         """Fetch batches of one page per tool that has more, until none has, nothing is new, or the limit is reached."""
         starts: dict[str, Arguments] = {name: {} for name in names}
-        while starts and len(scan.batches) < self._most_batches(scan, given, research.state):
+        while starts and len(scan.batches) < self._max_batches(scan, given, research.state):
             size = min(given.batch_size, scan.left)
             calls = {
                 name: {**arguments, **start, "page_size": min(size, start.get("page_size", size))}
@@ -140,10 +140,10 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
                 break
             starts = {name: starts[name] | page.following for name, page in pages.items() if page.following is not None}
         cause = f"{len(scan.documents)} documents in {len(scan.batches)} batches of at most {given.batch_size}"
-        ceiling = min(scan.ceiling, given.batch_size * self._most_batches(scan, given, research.state))
+        ceiling = min(scan.ceiling, given.batch_size * self._max_batches(scan, given, research.state))
         current().events.emit(Decision(name="scan", value=ceiling, cause=cause))
 
-    def _most_batches(self, scan: Scan, given: ScannerInput, state: PlannerState) -> int:
+    def _max_batches(self, scan: Scan, given: ScannerInput, state: PlannerState) -> int:
         """As many batches as the stated number of documents takes, within the ceiling.
 
         Past batches count as one each, because a page may have had fewer documents than a batch.

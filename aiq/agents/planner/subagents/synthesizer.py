@@ -23,7 +23,7 @@ from aiq.core.replies import without_thoughts
 from aiq.core.session import current
 
 NO_KEY_FINDINGS = ("See report for details",)
-_A_FINDING = 5
+_MAX_MARKS = 5
 """Maximum number of a finding's sources that the prompt names, besides the number of documents that state it."""
 _PARAGRAPH = "\n\n"
 
@@ -78,7 +78,7 @@ class Synthesizer(SubAgent[SynthesizerInput, SynthesizerOutput]):
         state = research.state
         given = given.model_copy(update={"findings": given.findings[: given.max_findings]})
         sources = Sources(given.findings, state.documents, self.settings.synthesizer.max_documents)
-        text = without_thoughts(await self._written(given, sources, state)).strip()
+        text = without_thoughts(await self._write(given, sources, state)).strip()
         confidence = state.confidence
         if not text:
             current().events.emit(Recovery(what="synthesis_fallback", detail="the synthesizer's reply is empty"))
@@ -92,7 +92,7 @@ class Synthesizer(SubAgent[SynthesizerInput, SynthesizerOutput]):
             suggestions_for_further_research=tuple(gap.gap_description for gap in state.gaps),
         )
 
-    async def _written(self, given: SynthesizerInput, sources: "Sources", state: PlannerState) -> str:
+    async def _write(self, given: SynthesizerInput, sources: "Sources", state: PlannerState) -> str:
         settings = self.settings.synthesizer
         request = self.prompts.render(
             "synthesizer_request.j2",
@@ -137,7 +137,7 @@ class Sources:
 
     def __init__(self, findings: Sequence[ResearchFinding], documents: Sequence[DataDocument], others: int) -> None:
         by_key = {document.key: document for document in documents}
-        cited = dict.fromkeys(key for finding in findings for key in finding.doc_ids[:_A_FINDING] if key in by_key)
+        cited = dict.fromkeys(key for finding in findings for key in finding.doc_ids[:_MAX_MARKS] if key in by_key)
         uncited = [key for key in by_key if key not in cited][:others]
         self._numbers = {key: number for number, key in enumerate([*cited, *uncited], 1)}
         self._documents = [by_key[key] for key in self._numbers]
@@ -147,7 +147,7 @@ class Sources:
         return self._numbers[document.key]
 
     def marks(self, finding: ResearchFinding) -> str:
-        return "".join(f"[{self._numbers[key]}]" for key in finding.doc_ids[:_A_FINDING] if key in self._numbers)
+        return "".join(f"[{self._numbers[key]}]" for key in finding.doc_ids[:_MAX_MARKS] if key in self._numbers)
 
     def lines(self, numbers: Sequence[int] | None = None) -> list[str]:
         """The documents with these numbers (None: all) as a list of references."""
