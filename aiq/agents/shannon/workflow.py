@@ -62,8 +62,8 @@ class Workflow:
         graph = StateGraph(ResearchState)
         for position, (name, stage) in enumerate({**research, "fill_gaps": gaps.fill, **review}.items()):
             graph.add_node(name, _as_node(name, position, stage))
-        for before, after in [*pairwise([START, *research]), *pairwise([*review, END])]:
-            graph.add_edge(before, after)
+        for source, target in [*pairwise([START, *research]), *pairwise([*review, END])]:
+            graph.add_edge(source, target)
         graph.add_conditional_edges("find_gaps", _if_gaps("fill_gaps"), ["fill_gaps", "reflect"])
         graph.add_conditional_edges("fill_gaps", _if_gaps("find_gaps"), ["find_gaps", "reflect"])
         self.graph: Graph = graph.compile(checkpointer=False)

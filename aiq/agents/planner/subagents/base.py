@@ -113,9 +113,9 @@ class SubAgent(Generic[In, Out]):
 
     async def asked(self, answer: type[AnswerT], **variables: Any) -> AnswerT:
         """Like `ask`, for an answer that is indispensable: raises AgentError instead of returning None."""
-        if (found := await self.ask(answer, "no_reply", **variables)) is None:
+        if (reply := await self.ask(answer, "no_reply", **variables)) is None:
             raise AgentError(f"{self.name} failed: there is no reply that can be read")
-        return found
+        return reply
 
 
 AnySubAgent = SubAgent[Any, Any]
