@@ -25,8 +25,8 @@ def accumulated(state: PlannerState, outcomes: Sequence[Outcome], registry: "Reg
 
 def with_progress(before: PlannerState, after: PlannerState, registry: "Registry") -> PlannerState:
     """`after` with what is computed per iteration: quiet batches, and the confidence unless a validator states it."""
-    data = [o for o in after.outcomes if not o.failed and (o.is_tool or registry.get(o.name).brings_data)]
-    quiet = after.quiet if not data else 0 if len(after.findings) > len(before.findings) else after.quiet + 1
+    batches = [o for o in after.outcomes if not o.failed and (o.is_tool or registry.get(o.name).brings_data)]
+    quiet = after.quiet if not batches else 0 if len(after.findings) > len(before.findings) else after.quiet + 1
     confidence = after.confidence if after.validation_status else automatic_confidence(after)
     return after.model_copy(update={"quiet": quiet, "confidence": confidence})
 
@@ -35,9 +35,9 @@ def tool_changes(state: PlannerState, outcome: Outcome) -> dict[str, Any]:
     """Changes by a direct call: its buckets and documents, its arguments for a later scan, whether a scan is needed."""
     page: DataPage = outcome.output
     documents = merged(state.documents, page.documents)
-    brings = page.documents or page.aggregations or page.total is not None
+    has_data = page.documents or page.aggregations or page.total is not None
     changes = {
-        "last_tool_args": outcome.arguments if brings else state.last_tool_args,
+        "last_tool_args": outcome.arguments if has_data else state.last_tool_args,
         "calls": (*state.calls, {"tool": outcome.name, "arguments": outcome.arguments, "documents": page.size}),
         "aggregations": (*state.aggregations, *page.aggregations),
         "notes": (*state.notes, f"{outcome.name}: {page.note}") if page.note else state.notes,
@@ -52,8 +52,8 @@ def with_total(state: PlannerState, documents: tuple[DataDocument, ...], total: 
     """
     total = max(state.total_docs, total)
     is_new = total > state.total_docs or len(documents) > state.docs_fetched
-    needed = state.needs_full_scan or (is_new and total > len(documents) > 0)
-    return {"documents": documents, "total_docs": total, "needs_full_scan": needed}
+    needs_scan = state.needs_full_scan or (is_new and total > len(documents) > 0)
+    return {"documents": documents, "total_docs": total, "needs_full_scan": needs_scan}
 
 
 def added_findings(state: PlannerState, new: Sequence[ResearchFinding]) -> tuple[ResearchFinding, ...]:

@@ -42,12 +42,12 @@ class PlannerAgent:
 
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted."""
-        known = json.dumps(question.user_info, ensure_ascii=False, sort_keys=True) if question.user_info else ""
+        preferences = json.dumps(question.user_info, ensure_ascii=False, sort_keys=True) if question.user_info else ""
         state = PlannerState(
             query=question.text,
             history=question.history,
             data_sources=sources_of(question, self._settings.data_sources),
-            user_preferences=known,
+            user_preferences=preferences,
         )
         state = await self._graph.run(state)
         session.keep_draft(state.report)

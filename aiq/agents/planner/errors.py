@@ -46,7 +46,7 @@ _STATUS = r"\b(?:http|status|code|error|response)\b\D{0,12}\b"
 _AGENTS = (
     "decomposer|perspective|aggregator|scanner|extractor|validator|gap.?analyzer|synthesizer|sub-?agent|agent execution"
 )
-_TEXTS: Mapping[Category, re.Pattern[str]] = {
+_PATTERNS: Mapping[Category, re.Pattern[str]] = {
     category: re.compile(pattern, re.IGNORECASE)
     for category, pattern in {
         Category.TOKEN_LIMIT: r"\btokens? (?:limit|exceeded|too long)|maximum context length|\binput (?:is )?too long"
@@ -68,13 +68,13 @@ _TEXTS: Mapping[Category, re.Pattern[str]] = {
 }
 """Specification 4.11, with stricter matching of statuses, and with hyphens and sub-agents that its list leaves out."""
 
-_TOOLS = {
+_TOOL_CATEGORIES = {
     ToolErrorKind.TIMEOUT: Category.TIMEOUT,
     ToolErrorKind.TOO_LARGE: Category.TOKEN_LIMIT,
     ToolErrorKind.UNAUTHORIZED: Category.AUTHENTICATION,
     ToolErrorKind.QUOTA: Category.RATE_LIMIT,
 }
-_SAYING = frozenset({ToolErrorKind.HTTP, ToolErrorKind.FAILED})
+_JUDGED_BY_TEXT = frozenset({ToolErrorKind.HTTP, ToolErrorKind.FAILED})
 """Kinds whose text decides on the category."""
 
 
@@ -84,15 +84,15 @@ def categorise(error: BaseException) -> Category:
         case UnknownSubAgent():
             return Category.UNKNOWN
         case ModelError(broke_off=True):
-            said = categorise_text(str(error))
-            return Category.CONNECTION if said is Category.UNKNOWN else said
+            category = categorise_text(str(error))
+            return Category.CONNECTION if category is Category.UNKNOWN else category
         case ModelError(status=int(status)):
-            return _of_status(status) or categorise_text(str(error))
-        case ToolError(kind=kind) if kind in _TOOLS:
-            return _TOOLS[kind]
+            return _category_of_status(status) or categorise_text(str(error))
+        case ToolError(kind=kind) if kind in _TOOL_CATEGORIES:
+            return _TOOL_CATEGORIES[kind]
         case ToolError(kind=kind):
-            said = categorise_text(str(error)) if kind in _SAYING else Category.UNKNOWN
-            return Category.MCP_TOOL_ERROR if said is Category.UNKNOWN else said
+            category = categorise_text(str(error)) if kind in _JUDGED_BY_TEXT else Category.UNKNOWN
+            return Category.MCP_TOOL_ERROR if category is Category.UNKNOWN else category
         case TimeoutError():
             return Category.TIMEOUT
         case ConnectionError():
@@ -102,10 +102,10 @@ def categorise(error: BaseException) -> Category:
 
 def categorise_text(text: str) -> Category:
     """The first category whose pattern matches the text."""
-    return next((category for category, words in _TEXTS.items() if words.search(text)), Category.UNKNOWN)
+    return next((category for category, pattern in _PATTERNS.items() if pattern.search(text)), Category.UNKNOWN)
 
 
-def _of_status(status: int) -> Category | None:
+def _category_of_status(status: int) -> Category | None:
     """The category of an HTTP status; None for one that concerns the content of the request."""
     if status in (401, 403):
         return Category.AUTHENTICATION
@@ -114,14 +114,14 @@ def _of_status(status: int) -> Category | None:
 
 def reduced(arguments: Mapping[str, Any], floors: Floors) -> Arguments:
     """The arguments with each positive whole number that has a floor halved, but not below the floor."""
-    smaller = dict(arguments)
+    result = dict(arguments)
     for name, floor in floors.items():
         value = arguments.get(name)
         if isinstance(floor, Mapping) and isinstance(value, Mapping):
-            smaller[name] = reduced(value, floor)
+            result[name] = reduced(value, floor)
         elif isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            smaller[name] = min(value, max(floor, value // 2))
-    return smaller
+            result[name] = min(value, max(floor, value // 2))
+    return result
 
 
 async def with_retries(

@@ -57,8 +57,8 @@ class PlannerGraph:
             self.check_completion,
             self.synthesis,
         )
-        for place, stage in enumerate(stages):
-            graph.add_node(stage.__name__, _as_node(place, stage))
+        for position, stage in enumerate(stages):
+            graph.add_node(stage.__name__, _as_node(position, stage))
         graph.add_edge(START, "initialization")
         graph.add_edge("initialization", "planning")
         graph.add_conditional_edges("planning", after_planning, ["execute", "synthesis", "check_completion"])
@@ -86,18 +86,18 @@ class PlannerGraph:
         state = state.model_copy(update={"iteration": state.iteration + 1})
         error = ""
         try:
-            planned = self._plain(await self._decided(state))
-            found = self._policy.apply(planned, state, self._first_step(state))
+            plan = self._normalised(await self._ask_for_plan(state))
+            ruling = self._policy.apply(plan, state, self._first_step(state))
         except (AgentError, ModelError) as failure:
             if isinstance(failure, ModelError) and failure.never_answered:
                 raise
             error = f"the planner failed: {failure}"
-            found = Ruling(synthesis(), error)
-        decision, cause = found.decision, found.cause
+            ruling = Ruling(synthesis(), error)
+        decision, cause = ruling.decision, ruling.cause
         value = [*decision.agents, *(call.tool for call in decision.tool_calls)]
         detail = {"iteration": state.iteration, "next_action": decision.next_action}
         current().events.emit(Decision(name="plan", value=value, cause=cause, detail=detail))
-        scan = {"needs_full_scan": False} if found.scans else {}
+        scan = {"needs_full_scan": False} if ruling.scans else {}
         return {
             "iteration": state.iteration,
             "decision": decision,
@@ -110,21 +110,21 @@ class PlannerGraph:
     async def execute(self, state: PlannerState) -> Changes:
         """Run sub-agents and tools concurrently, within the limit; then calls that depend on others, in order."""
         turn, decision = state.iteration, state.decision
-        agents = list(enumerate(decision.sub_agent_calls))
-        later = [(place, call) for place, call in agents if _waits(place, call, len(agents))]
+        calls = list(enumerate(decision.sub_agent_calls))
+        later = [(i, call) for i, call in calls if _must_wait(i, call, len(calls))]
         works: dict[int, Callable[[], Awaitable[Outcome]]] = {
-            place: partial(self._call_agent, call, state) for place, call in agents if (place, call) not in later
+            i: partial(self._call_agent, call, state) for i, call in calls if (i, call) not in later
         }
-        works |= {len(agents) + n: partial(self._call_tool, call, state) for n, call in enumerate(decision.tool_calls)}
-        done = await gather_ordered(list(works.values()), self._settings.calls.at_once, 1)
-        outcomes = dict(zip(works, done, strict=True))
-        for number, (place, call) in enumerate(later, start=2):
-            known = accumulated(state, [outcomes[at] for at in sorted(outcomes)], self._registry)
-            if call.agent_name == SYNTHESIZER and not known.has_material:
+        works |= {len(calls) + n: partial(self._call_tool, call, state) for n, call in enumerate(decision.tool_calls)}
+        results = await gather_ordered(list(works.values()), self._settings.calls.at_once, 1)
+        outcomes = dict(zip(works, results, strict=True))
+        for number, (i, call) in enumerate(later, start=2):
+            interim = accumulated(state, [outcomes[key] for key in sorted(outcomes)], self._registry)
+            if call.agent_name == SYNTHESIZER and not interim.has_material:
                 continue
             with nested_call(number, turn, None):
-                outcomes[place] = await self._call_agent(call, known)
-        return {"outcomes": tuple(outcomes[place] for place in sorted(outcomes))}
+                outcomes[i] = await self._call_agent(call, interim)
+        return {"outcomes": tuple(outcomes[i] for i in sorted(outcomes))}
 
     async def accumulate(self, state: PlannerState) -> Changes:
         """Merge the results of sub-agents and tools, without duplicate documents and claims."""
@@ -133,13 +133,13 @@ class PlannerGraph:
             size = await state.tools.pool.grow(pool_queries(after))
             after = after.model_copy(update=with_total(after, after.documents, size))
         after = with_progress(state, after, self._registry)
-        known = {document.key for document in state.documents}
+        known_keys = {document.key for document in state.documents}
         queries = [json.dumps(o.arguments, ensure_ascii=False) for o in state.outcomes if o.is_tool]
         current().events.emit(
             Round(
                 number=state.iteration,
                 queries=tuple(queries),
-                new_sources=tuple(d.address for d in after.documents if d.key not in known),
+                new_sources=tuple(d.address for d in after.documents if d.key not in known_keys),
                 gaps=tuple(gap.gap_description for gap in after.gaps),
             )
         )
@@ -160,18 +160,18 @@ class PlannerGraph:
         Raises AgentError if there are tools but none has found anything, unless a limit cut the research short.
         """
         if state.tools.names and not state.has_material and not current().stop_reason:
-            why = next((outcome.error for outcome in state.outcomes if outcome.failed), state.why)
-            raise AgentError(f"nothing was found that a report could be written from: {why}")
+            reason = next((outcome.error for outcome in state.outcomes if outcome.failed), state.why)
+            raise AgentError(f"nothing was found that a report could be written from: {reason}")
         if state.decision.agents != (SYNTHESIZER,) and state.iteration < self._settings.max_iterations:
             state = state.model_copy(update={"iteration": state.iteration + 1})
         agent = self._registry.get(SYNTHESIZER)
-        planned = next((c.arguments for c in state.decision.sub_agent_calls if c.agent_name == SYNTHESIZER), {})
-        out = await self._worked(agent.name, agent.completed(planned, state), state)
-        return {"iteration": state.iteration, **agent.accumulate(state, out, {})}
+        arguments = next((c.arguments for c in state.decision.sub_agent_calls if c.agent_name == SYNTHESIZER), {})
+        output = await self._run_agent(agent.name, agent.completed(arguments, state), state)
+        return {"iteration": state.iteration, **agent.accumulate(state, output, {})}
 
     # parts of the stages
 
-    async def _decided(self, state: PlannerState) -> PlannerDecision:
+    async def _ask_for_plan(self, state: PlannerState) -> PlannerDecision:
         """The model's plan. Raises AgentError, ModelError, LimitReached."""
         form = plan_form(
             FirstPlan if state.iteration == 1 else PlannerDecision, self._registry.names, state.tools.names
@@ -187,23 +187,23 @@ class PlannerGraph:
             )
         if plan is None:
             raise AgentError("no reply, repaired or not, is a plan")
-        said = plan.model_dump()
-        return PlannerDecision.model_validate({"reasoning": said.get("strategy", "")} | said)
+        fields = plan.model_dump()
+        return PlannerDecision.model_validate({"reasoning": fields.get("strategy", "")} | fields)
 
-    def _plain(self, decision: PlannerDecision) -> PlannerDecision:
+    def _normalised(self, decision: PlannerDecision) -> PlannerDecision:
         """The plan with only the arguments that sub-agents accept, and without duplicate calls."""
         calls = [
             call.model_copy(update={"arguments": self._registry.get(call.agent_name).allowed_arguments(call.arguments)})
             for call in decision.sub_agent_calls
         ]
-        texts = [json.dumps([call.agent_name, call.arguments], sort_keys=True) for call in calls]
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        agents = dict(zip(reversed(texts), reversed(calls), strict=True))  # keeps the first of equal calls
-        for text, call in agents.items():
-            needs = tuple(places[texts[n]] for n in call.depends_on if 0 <= n < len(texts))
-            agents[text] = call.model_copy(update={"depends_on": needs})
-        tools = {json.dumps([call.tool, call.arguments], sort_keys=True): call for call in decision.tool_calls}
-        update = {"sub_agent_calls": tuple(agents[text] for text in places), "tool_calls": tuple(tools.values())}
+        keys = [json.dumps([call.agent_name, call.arguments], sort_keys=True) for call in calls]
+        positions = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+        by_key = dict(zip(reversed(keys), reversed(calls), strict=True))  # keeps the first of equal calls
+        for key, call in by_key.items():
+            needs = tuple(positions[keys[n]] for n in call.depends_on if 0 <= n < len(keys))
+            by_key[key] = call.model_copy(update={"depends_on": needs})
+        data_calls = {json.dumps([call.tool, call.arguments], sort_keys=True): call for call in decision.tool_calls}
+        update = {"sub_agent_calls": tuple(by_key[key] for key in positions), "tool_calls": tuple(data_calls.values())}
         return decision.model_copy(update=update)
 
     def _first_step(self, state: PlannerState) -> PlannerDecision:
@@ -218,27 +218,27 @@ class PlannerGraph:
                 raise AgentError(spent)
             agent = self._registry.get(call.agent_name)
             arguments = agent.completed(call.arguments, state)
-            out = await self._worked(agent.name, arguments, state)
-            return Outcome(name=agent.name, arguments=call.arguments, output=out)
+            output = await self._run_agent(agent.name, arguments, state)
+            return Outcome(name=agent.name, arguments=call.arguments, output=output)
 
-        return await _or_failed(call.agent_name, work())
+        return await _outcome_of(call.agent_name, work())
 
-    async def _worked(self, name: str, arguments: Arguments, state: PlannerState) -> Any:
+    async def _run_agent(self, name: str, arguments: Arguments, state: PlannerState) -> Any:
         """The sub-agent's output, with retries, between the events of its start and end."""
         agent, research = self._registry.get(name), Research(state.tools, state)
 
-        async def once(given: Arguments) -> Any:
-            return await agent.run(given, research)
+        async def attempt(args: Arguments) -> Any:
+            return await agent.run(args, research)
 
-        work = with_retries(name, once, arguments, agent.floors, self._settings.calls)
-        return await as_agent(name, state.query, work, lambda out: str(out.model_dump_json(exclude={"sources"})))
+        work = with_retries(name, attempt, arguments, agent.floors, self._settings.calls)
+        return await as_agent(name, state.query, work, lambda output: str(output.model_dump_json(exclude={"sources"})))
 
     async def _call_tool(self, call: DataCall, state: PlannerState) -> Outcome:
         async def work() -> Outcome:
             page, arguments = await state.tools.call_matching(call.tool, call.arguments)
             return Outcome(name=call.tool, is_tool=True, arguments=arguments, output=page)
 
-        return await _or_failed(call.tool, work(), is_tool=True)
+        return await _outcome_of(call.tool, work(), is_tool=True)
 
 
 def after_planning(state: PlannerState) -> str:
@@ -251,17 +251,17 @@ def after_planning(state: PlannerState) -> str:
 def pool_queries(state: PlannerState) -> list[str]:
     """Queries for the pool: the sub-questions, then gaps of high importance."""
     gaps = [gap for gap in state.gaps if gap.importance == "high"]
-    asked = [str(gap.suggested_params.get("query") or gap.gap_description) for gap in gaps]
-    return [*(question.question for question in state.sub_questions), *asked]
+    gap_queries = [str(gap.suggested_params.get("query") or gap.gap_description) for gap in gaps]
+    return [*(question.question for question in state.sub_questions), *gap_queries]
 
 
-def _waits(place: int, call: SubAgentCall, calls: int) -> bool:
+def _must_wait(position: int, call: SubAgentCall, count: int) -> bool:
     """Whether a call must run after the others: it depends on one of them, or it writes the report."""
-    depends = any(0 <= other < calls and other != place for other in call.depends_on)
-    return depends or call.agent_name == SYNTHESIZER
+    is_dependent = any(0 <= dependency < count and dependency != position for dependency in call.depends_on)
+    return is_dependent or call.agent_name == SYNTHESIZER
 
 
-async def _or_failed(name: str, work: Awaitable[Outcome], *, is_tool: bool = False) -> Outcome:
+async def _outcome_of(name: str, work: Awaitable[Outcome], *, is_tool: bool = False) -> Outcome:
     """The outcome of a call; a failure is logged with its category and changes nothing."""
     try:
         return await work
@@ -275,12 +275,12 @@ async def _or_failed(name: str, work: Awaitable[Outcome], *, is_tool: bool = Fal
         return Outcome(name=name, is_tool=is_tool, error=f"{category}: {error}")
 
 
-def _as_node(place: int, stage: Callable[[PlannerState], Awaitable[Changes]]) -> Any:
+def _as_node(position: int, stage: Callable[[PlannerState], Awaitable[Changes]]) -> Any:
     """A stage as a node that emits its event; sources are numbered in the order of iterations and stages."""
 
     async def node(state: PlannerState) -> Changes:
         current().events.emit(StageChanged(stage=stage.__name__))
-        with nested_call(state.iteration, place, None):
+        with nested_call(state.iteration, position, None):
             return await stage(state)
 
     return node

@@ -7,7 +7,7 @@ from aiq.agents.planner.settings import PlannerSettings
 from aiq.agents.planner.state import PlannerDecision, PlannerState, SubAgentCall
 
 SYNTHESIZER, SCANNER, AGGREGATOR = "synthesizer", "scanner", "aggregator"
-_ENDS = ("complete", "synthesize")
+_FINAL_ACTIONS = ("complete", "synthesize")
 _FORCED_BATCHES = 10
 
 
@@ -32,21 +32,21 @@ class DocumentPolicy:
 
     def apply(self, decision: PlannerDecision, state: PlannerState, first: PlannerDecision) -> Ruling:
         """The first rule that applies decides. `first`: the document's first step, which a first plan must include."""
-        found = next(filter(None, (rule(decision, state) for rule in self.rules)), None)
-        found = found or Ruling(decision, decision.reasoning or "as planned")
-        return found._replace(decision=self.first_plan(found.decision, first)) if state.iteration == 1 else found
+        ruling = next(filter(None, (rule(decision, state) for rule in self.rules)), None)
+        ruling = ruling or Ruling(decision, decision.reasoning or "as planned")
+        return ruling._replace(decision=self.first_plan(ruling.decision, first)) if state.iteration == 1 else ruling
 
     def first_plan(self, decision: PlannerDecision, first: PlannerDecision) -> PlannerDecision:
         """The first plan with a decomposer, and with a tool call if it would fetch no data otherwise."""
         missing = tuple(call for call in first.sub_agent_calls if call.agent_name not in decision.agents)
-        agents = (*decision.sub_agent_calls, *missing)  # at the end, because `depends_on` counts positions
-        brings = decision.tool_calls or {SCANNER, AGGREGATOR} & {*decision.agents}
-        tools = decision.tool_calls if brings else first.tool_calls
-        return decision.model_copy(update={"sub_agent_calls": agents, "tool_calls": tools})
+        agent_calls = (*decision.sub_agent_calls, *missing)  # at the end, because `depends_on` counts positions
+        brings_data = decision.tool_calls or {SCANNER, AGGREGATOR} & {*decision.agents}
+        tool_calls = decision.tool_calls if brings_data else first.tool_calls
+        return decision.model_copy(update={"sub_agent_calls": agent_calls, "tool_calls": tool_calls})
 
     def last_iteration(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
-        over = state.iteration > self._settings.max_iterations
-        return Ruling(synthesis(), "Max iterations reached") if over else None
+        is_over = state.iteration > self._settings.max_iterations
+        return Ruling(synthesis(), "Max iterations reached") if is_over else None
 
     def unfetched(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         """If some documents are not fetched, there must be a scan, planned or not."""
@@ -54,28 +54,28 @@ class DocumentPolicy:
             return None
         if SCANNER in decision.agents:
             return Ruling(decision, decision.reasoning or "a scan is planned", scans=True)
-        batch = self._settings.scanner.forced_batch_size
-        scan = SubAgentCall(agent_name=SCANNER, arguments={"batch_size": batch, "max_batches": _FORCED_BATCHES})
-        forced = PlannerDecision(sub_agent_calls=(scan, *self.after_scan(decision)))
-        return Ruling(forced, f"{state.unfetched} documents are not fetched, and no scan is planned", scans=True)
+        batch_size = self._settings.scanner.forced_batch_size
+        scan = SubAgentCall(agent_name=SCANNER, arguments={"batch_size": batch_size, "max_batches": _FORCED_BATCHES})
+        plan = PlannerDecision(sub_agent_calls=(scan, *self.after_scan(decision)))
+        return Ruling(plan, f"{state.unfetched} documents are not fetched, and no scan is planned", scans=True)
 
     def after_scan(self, decision: PlannerDecision) -> tuple[SubAgentCall, ...]:
         """Planned calls to keep after a forced scan, since they work on what it finds."""
-        stays = (call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
-        return tuple(call.model_copy(update={"depends_on": (0,)}) for call in stays)
+        calls = (call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
+        return tuple(call.model_copy(update={"depends_on": (0,)}) for call in calls)
 
     def no_material(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         """If there is nothing to write a report from yet, do not end."""
-        if state.has_material or not (decision.next_action in _ENDS or decision.agents == (SYNTHESIZER,)):
+        if state.has_material or not (decision.next_action in _FINAL_ACTIONS or decision.agents == (SYNTHESIZER,)):
             return None
-        kept = tuple(call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
-        rest = decision.model_copy(update={"sub_agent_calls": kept, "next_action": "call_sub_agents"})
-        return Ruling(rest, "nothing was found yet that a report could be written from")
+        calls = tuple(call for call in decision.sub_agent_calls if call.agent_name != SYNTHESIZER)
+        plan = decision.model_copy(update={"sub_agent_calls": calls, "next_action": "call_sub_agents"})
+        return Ruling(plan, "nothing was found yet that a report could be written from")
 
     def ends(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
         """A plan that ends the research only writes the report."""
-        alone = decision.agents == (SYNTHESIZER,) and not decision.tool_calls
-        if decision.next_action in _ENDS or alone:
+        only_synthesis = decision.agents == (SYNTHESIZER,) and not decision.tool_calls
+        if decision.next_action in _FINAL_ACTIONS or only_synthesis:
             return Ruling(synthesis(), decision.reasoning or "the planner ends the research")
         return None
 
@@ -89,8 +89,8 @@ class StrictSourcePolicy(DocumentPolicy):
         self.rules = (self.last_iteration, self.enough, self.unfetched, self.no_material, self.ends)
 
     def enough(self, decision: PlannerDecision, state: PlannerState) -> Ruling | None:
-        scanned = state.aggregations and not state.needs_full_scan
-        if state.iteration >= 2 and scanned and decision.next_action not in _ENDS:
+        is_complete = state.aggregations and not state.needs_full_scan
+        if state.iteration >= 2 and is_complete and decision.next_action not in _FINAL_ACTIONS:
             return Ruling(synthesis(), "there are statistics, and no full scan is needed")
         return None
 

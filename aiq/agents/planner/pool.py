@@ -52,10 +52,10 @@ class Pool:
     def __init__(self, settings: PoolSettings, at_once: int, tools: Sequence[Tool]) -> None:
         self._settings, self._at_once = settings, at_once
         self._searches = {tool.name: tool.data_source for tool in tools if "query" in tool.parameters.model_fields}
-        self._opens = settings.open_pages and any(tool.name == FETCH for tool in tools)
-        self._asked: dict[str, CallPath] = {}
-        self._found: dict[str, tuple[Source, ...]] = {}
-        self._seen: dict[str, Source] = {}
+        self._opens_pages = settings.open_pages and any(tool.name == FETCH for tool in tools)
+        self._queries: dict[str, CallPath] = {}
+        self._results: dict[str, tuple[Source, ...]] = {}
+        self._pooled: dict[str, Source] = {}
         self._texts: dict[str, str] = {}
 
     async def grow(self, queries: Sequence[str]) -> int:
@@ -63,32 +63,32 @@ class Pool:
 
         Returns the number of documents now in the pool.
         """
-        left = max(0, self._settings.max_queries - len(self._asked))
-        new = [query for query in dict.fromkeys(queries) if query not in self._asked][:left]
+        room = max(0, self._settings.max_queries - len(self._queries))
+        new_queries = [query for query in dict.fromkeys(queries) if query not in self._queries][:room]
 
-        async def one(query: str) -> None:
+        async def search(query: str) -> None:
             with suppress(ToolError):
                 await self._search(query)
 
-        await gather_ordered([partial(one, query) for query in new], self._at_once, 0)
-        for query in sorted(self._found, key=lambda query: self._asked[query]):
-            for source in self._found[query]:
-                self._seen.setdefault(source.address, source)
-        return min(len(self._seen), self._settings.max_documents)
+        await gather_ordered([partial(search, query) for query in new_queries], self._at_once, 0)
+        for query in sorted(self._results, key=lambda query: self._queries[query]):
+            for source in self._results[query]:
+                self._pooled.setdefault(source.address, source)
+        return min(len(self._pooled), self._settings.max_documents)
 
     async def run(self, given: Any) -> ToolResult:
         """Counts and a page of documents, as JSON. Raises ToolError if the search fails."""
-        if given.query.strip() and given.query not in self._asked and len(self._asked) < self._settings.max_queries:
+        if given.query.strip() and given.query not in self._queries and len(self._queries) < self._settings.max_queries:
             await self._search(given.query)
-        own = {source.address: source for source in self._found.get(given.query, ())}
-        rows = [self._row(source) for source in [*{**self._seen, **own}.values()][: self._settings.max_documents]]
+        results = {source.address: source for source in self._results.get(given.query, ())}
+        rows = [self._row(source) for source in [*{**self._pooled, **results}.values()][: self._settings.max_documents]]
         rows = [row for row in rows if all(row["metadata"].get(k) == v for k, v in given.filters.items())]
-        start = _place(given.search_after)
+        start = _offset(given.search_after)
         end = start + max(1, min(given.page_size, PAGE_LIMIT))
         answer: dict[str, Any] = {
             "data_context": {"unique_ids_matched": len(rows)},
             "aggregations": {"group_by": {"buckets": _buckets(rows, given.group_by)}},
-            "documents": await self._opened(rows[start:end]),
+            "documents": await self._with_texts(rows[start:end]),
             "pagination": {
                 "total_hits": len(rows),
                 "page_size": end - start,
@@ -100,23 +100,23 @@ class Pool:
 
     async def _search(self, query: str) -> None:
         """Ask every search tool. Raises the last ToolError if none has found anything."""
-        self._asked[query] = call_path.get()
-        found: list[Source] = []
+        self._queries[query] = call_path.get()
+        sources: list[Source] = []
         failure: ToolError | None = None
         for name in self._searches:
             try:
-                found += (await current().call_tool(name, {"query": query})).sources
+                sources += (await current().call_tool(name, {"query": query})).sources
             except ToolError as error:
                 failure = error
-        self._found[query] = tuple(found)
-        if failure and not found:
+        self._results[query] = tuple(sources)
+        if failure and not sources:
             raise failure
 
     def _row(self, source: Source) -> dict[str, Any]:
         host = urlsplit(source.url or "").hostname or "documents"
         year = (source.published or "")[:4] or "unknown"
-        kind = self._searches.get(source.tool) or "web"
-        metadata = {"domain": host, "year": year, "source_type": kind}
+        source_type = self._searches.get(source.tool) or "web"
+        metadata = {"domain": host, "year": year, "source_type": source_type}
         text = self._texts.get(source.address, source.text)
         return {
             "id": source.address,
@@ -127,7 +127,7 @@ class Pool:
             "metadata": metadata,
         }
 
-    async def _opened(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    async def _with_texts(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """The rows with the texts of their pages; one that cannot be opened keeps the search result's text."""
 
         async def open_page(row: dict[str, Any]) -> None:
@@ -136,23 +136,23 @@ class Pool:
                 text = next((source.text for source in result.sources), "")[: self._settings.document_chars]
                 self._texts[row["id"]] = text or row["text"]
 
-        web = [row for row in rows if row["url"].startswith(("https://", "http://"))]
-        new = [row for row in web if self._opens and row["id"] not in self._texts]
-        await gather_ordered([partial(open_page, row) for row in new], self._at_once, 0)
+        web_rows = [row for row in rows if row["url"].startswith(("https://", "http://"))]
+        unopened = [row for row in web_rows if self._opens_pages and row["id"] not in self._texts]
+        await gather_ordered([partial(open_page, row) for row in unopened], self._at_once, 0)
         return [row | {"text": self._texts.get(row["id"], row["text"])} for row in rows]
 
 
-def _place(search_after: str) -> int:
+def _offset(search_after: str) -> int:
     """Where the previous page ended. Raises ToolError (invalid_arguments) for a value that no page returns."""
     if not search_after:
         return 0
-    if found := re.fullmatch(r'\[?"?(\d+)"?\]?', search_after.strip()):
-        return int(found[1])
-    text = f"search_pool: search_after is what the page before said, not {search_after[:40]}"
-    raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, text)
+    if match := re.fullmatch(r'\[?"?(\d+)"?\]?', search_after.strip()):
+        return int(match[1])
+    message = f"search_pool: search_after is what the page before said, not {search_after[:40]}"
+    raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, message)
 
 
 def _buckets(rows: Sequence[Mapping[str, Any]], field: str) -> list[dict[str, JsonValue]]:
     """The number of documents with each value of a field, most frequent first, then by value."""
-    counted = Counter(str(row["metadata"].get(field, "unknown")) for row in rows)
-    return [{"key": key, "count": count} for key, count in sorted(counted.items(), key=lambda kv: (-kv[1], kv[0]))]
+    counts = Counter(str(row["metadata"].get(field, "unknown")) for row in rows)
+    return [{"key": key, "count": count} for key, count in sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))]

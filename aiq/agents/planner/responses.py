@@ -16,9 +16,9 @@ from aiq.core.text import json_value
 from aiq.core.tools import ToolResult
 
 _NOTE = 4000  # characters
-_OF_GROUPS_AND_PAGES = re.compile(r"group|histogram|top_n|samples|page|size|offset|search_after|pit_id")
+_NOT_FILTERS = re.compile(r"group|histogram|top_n|samples|page|size|offset|search_after|pit_id")
 """Arguments that say how to group and page, not which documents to select."""
-_CUT = re.compile(r"\[cut: the first \d+ of \d+ characters\]\s*\Z")
+_CUT_MARK = re.compile(r"\[cut: the first \d+ of \d+ characters\]\s*\Z")
 _TYPES: Mapping[str, Literal["terms", "date_histogram", "numeric_histogram", "stats"]] = {
     "date": "date_histogram",
     "month": "date_histogram",
@@ -59,19 +59,19 @@ class ResponseReader:
         """
         data = _data(result.content)
         if data is None:
-            if _CUT.search(result.content) and result.content.lstrip()[:1] in "{[":
+            if _CUT_MARK.search(result.content) and result.content.lstrip()[:1] in "{[":
                 raise ToolError(ToolErrorKind.TOO_LARGE, f"{tool}: the result is cut off; ask for a smaller page")
-            return self._of_sources(tool, result)
+            return self._page_of_sources(tool, result)
         rows = _rows(data)
         documents = {d.key: d for d in (self._document(tool, row, n, page) for n, row in enumerate(rows))}
         aggregations = tuple(self._aggregations(tool, data, arguments))
-        found = DataPage(documents=tuple(documents.values()), total=_total(data), following=_following(data))
-        sized = tuple(each.model_copy(update={"total_docs": found.size}) for each in aggregations)
-        tells = rows or sized or found.total is not None
-        return found.model_copy(update={"aggregations": sized, "note": "" if tells else result.content[:_NOTE]})
+        answer = DataPage(documents=tuple(documents.values()), total=_total(data), following=_following(data))
+        groupings = tuple(aggregation.model_copy(update={"total_docs": answer.size}) for aggregation in aggregations)
+        has_data = rows or groupings or answer.total is not None
+        return answer.model_copy(update={"aggregations": groupings, "note": "" if has_data else result.content[:_NOTE]})
 
-    def _of_sources(self, tool: str, result: ToolResult) -> DataPage:
-        found = {
+    def _page_of_sources(self, tool: str, result: ToolResult) -> DataPage:
+        documents = {
             source.address: DataDocument(
                 key=f"{tool}:{source.address}",
                 title=source.title,
@@ -81,23 +81,23 @@ class ResponseReader:
             )
             for source in result.sources
         }
-        return DataPage(documents=tuple(found.values()), note="" if found else result.content[:_NOTE])
+        return DataPage(documents=tuple(documents.values()), note="" if documents else result.content[:_NOTE])
 
     def _document(self, tool: str, row: Mapping[str, Any], number: int, page: int) -> DataDocument:
         """A row as a document; other fields of the row are appended to its text."""
         row = {**row, **row["_source"]} if isinstance(row.get("_source"), Mapping) else row
-        known = {part: self._first(row, getattr(self._fields, part)) for part in ("id", "title", "url", "date", "text")}
-        said = {name: value for name, (name_of, value) in known.items() if name_of}
-        named = {name for name, _ in known.values()}
-        rest = [
+        parts = {part: self._first(row, getattr(self._fields, part)) for part in ("id", "title", "url", "date", "text")}
+        values = {name: value for name, (field, value) in parts.items() if field}
+        used = {name for name, _ in parts.values()}
+        others = [
             f"{name}: {value}"
             for name, value in row.items()
-            if name not in named and isinstance(value, str | int | float) and value != said.get("id")
+            if name not in used and isinstance(value, str | int | float) and value != values.get("id")
         ]
-        text = "\n".join(filter(None, [said.get("text", "").rstrip(), "; ".join(rest)]))
-        key = said.get("id") or said.get("url") or f"doc_{page}_{number}"
-        shown = {name: said.get(name, "") for name in ("title", "url", "date")}
-        return DataDocument(key=f"{tool}:{key}", text=text, **shown)
+        text = "\n".join(filter(None, [values.get("text", "").rstrip(), "; ".join(others)]))
+        key = values.get("id") or values.get("url") or f"doc_{page}_{number}"
+        details = {name: values.get(name, "") for name in ("title", "url", "date")}
+        return DataDocument(key=f"{tool}:{key}", text=text, **details)
 
     def _first(self, row: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str]:
         """The first of these fields that the row has, and its value; empty if it has none."""
@@ -107,22 +107,22 @@ class ResponseReader:
         self, tool: str, data: Mapping[str, Any], arguments: Mapping[str, Any]
     ) -> Iterator[AggregationResult]:
         """Groupings with buckets; if they name no field, it is the one that the call grouped by."""
-        of = {key: _json(said) or said for key, said in arguments.items() if not _OF_GROUPS_AND_PAGES.search(key)}
-        for name, found in _groupings(data):
+        filters = {key: _json(value) or value for key, value in arguments.items() if not _NOT_FILTERS.search(key)}
+        for name, group in _groupings(data):
             kind = next((kind for word, kind in _TYPES.items() if word in name), "terms")
-            asked = arguments.get("group_by" if kind == "terms" else "date_histogram") or name
-            field = str(found.get("field") or _object(_json(asked)).get("field") or asked)
-            buckets = tuple(_bucket(bucket) for bucket in found["buckets"] if isinstance(bucket, Mapping))
-            yield AggregationResult(aggregation_type=kind, field=field, buckets=buckets, of=of, source_tool=tool)
+            grouped_by = arguments.get("group_by" if kind == "terms" else "date_histogram") or name
+            field = str(group.get("field") or _object(_json(grouped_by)).get("field") or grouped_by)
+            buckets = tuple(_bucket(bucket) for bucket in group["buckets"] if isinstance(bucket, Mapping))
+            yield AggregationResult(aggregation_type=kind, field=field, buckets=buckets, of=filters, source_tool=tool)
 
 
 def merged(known: Sequence[DataDocument], new: Sequence[DataDocument]) -> tuple[DataDocument, ...]:
     """All documents without duplicates, in order of arrival; one that was read in either counts as read."""
     by_key = {document.key: document for document in known}
     for document in new:
-        before = by_key.get(document.key)
+        earlier = by_key.get(document.key)
         by_key[document.key] = document.model_copy(
-            update={"read": document.read or (before is not None and before.read)}
+            update={"read": document.read or (earlier is not None and earlier.read)}
         )
     return tuple(by_key.values())
 
@@ -151,28 +151,28 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 def _rows(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows of `documents`, `results`, samples of buckets, or `hits.hits`: the first of these with any."""
-    samples = [row for _, found in _groupings(data) for bucket in _below(found["buckets"]) for row in _samples(bucket)]
-    places = (
+    samples = [row for _, group in _groupings(data) for bucket in _walk(group["buckets"]) for row in _samples(bucket)]
+    values = (
         data.get("documents"),
         data.get("results"),
         samples,
         _object(data.get("hits")).get("hits"),
     )
-    rows = ([row for row in place if isinstance(row, dict)] for place in places if isinstance(place, list))
+    rows = ([row for row in value if isinstance(row, dict)] for value in values if isinstance(value, list))
     return next(filter(None, rows), [])
 
 
 def _groupings(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Aggregations with their names; a top-level list of buckets is called `group_by`."""
-    for name, found in _object(data.get("aggregations")).items():
-        found = {"buckets": found} if isinstance(found, list) else found
-        if isinstance(found, Mapping) and isinstance(found.get("buckets"), list):
-            yield str(name), found
+    for name, group in _object(data.get("aggregations")).items():
+        group = {"buckets": group} if isinstance(group, list) else group
+        if isinstance(group, Mapping) and isinstance(group.get("buckets"), list):
+            yield str(name), group
     if isinstance(data.get("buckets"), list):
         yield "group_by", {"buckets": data["buckets"]}
 
 
-def _below(buckets: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
+def _walk(buckets: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
     """Buckets and the buckets within them."""
     for bucket in buckets:
         if isinstance(bucket, Mapping):
@@ -180,7 +180,7 @@ def _below(buckets: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
             for inner in bucket.values():
                 nested = inner.get("buckets") if isinstance(inner, Mapping) else inner
                 if inner is not bucket.get("samples") and isinstance(nested, list):
-                    yield from _below(nested)
+                    yield from _walk(nested)
 
 
 def _samples(bucket: Mapping[str, Any]) -> list[Any]:
@@ -195,29 +195,29 @@ def _bucket(bucket: Mapping[str, Any]) -> dict[str, JsonValue]:
         " / ".join(map(str, key.values() if isinstance(key, Mapping) else key)) if isinstance(key, list | dict) else key
     )
     count = bucket.get("count", bucket.get("doc_count"))
-    more = {name: value for name, value in bucket.items() if isinstance(value, int | float) and "count" not in name}
-    counted = isinstance(count, int) or (isinstance(count, float) and isfinite(count))
-    return {**more, "key": str(key), "count": int(count) if counted else 0}
+    numbers = {name: value for name, value in bucket.items() if isinstance(value, int | float) and "count" not in name}
+    is_number = isinstance(count, int) or (isinstance(count, float) and isfinite(count))
+    return {**numbers, "key": str(key), "count": int(count) if is_number else 0}
 
 
 def _total(data: Mapping[str, Any]) -> int | None:
     """The number of distinct matching documents, from the most reliable field that the server has."""
     context, hits, pagination = (_object(data.get(name)) for name in ("data_context", "hits", "pagination"))
-    found = hits.get("total")
-    stated = (
+    total = hits.get("total")
+    candidates = (
         context.get("unique_ids_matched"),
         context.get("documents_matched"),
-        found.get("value") if isinstance(found, Mapping) else found,
+        total.get("value") if isinstance(total, Mapping) else total,
         pagination.get("total_hits"),
     )
-    return next((value for value in stated if isinstance(value, int) and not isinstance(value, bool)), None)
+    return next((value for value in candidates if isinstance(value, int) and not isinstance(value, bool)), None)
 
 
 def _following(data: Mapping[str, Any]) -> Arguments | None:
     """`search_after` as JSON text, and the point in time, if the server says that there are more pages."""
     pagination = _object(data.get("pagination"))
-    after = pagination.get("search_after")
-    if not pagination.get("has_more") or after is None:
+    cursor = pagination.get("search_after")
+    if not pagination.get("has_more") or cursor is None:
         return None
     point = {"pit_id": pagination["pit_id"]} if pagination.get("pit_id") else {}
-    return {"search_after": after if isinstance(after, str) else json.dumps(after), **point}
+    return {"search_after": cursor if isinstance(cursor, str) else json.dumps(cursor), **point}

@@ -24,7 +24,7 @@ class SubQuestion(LenientRecord):
 
     @model_validator(mode="before")
     @classmethod
-    def _has_an_id(cls, value: Any) -> Any:
+    def _add_id(cls, value: Any) -> Any:
         if isinstance(value, dict) and not str(value.get("id") or "").strip():
             digest = hashlib.sha256(str(value.get("question")).encode()).hexdigest()
             return {**value, "id": f"sq_{digest[:8]}"}
@@ -53,8 +53,8 @@ class AggregationResult(Record):
 
     def lines(self, most: int) -> list[str]:
         """The first buckets as `key: count`; all periods of a histogram, because the first are not the largest."""
-        shown = self.buckets if self.aggregation_type == "date_histogram" else self.buckets[:most]
-        return [f"{bucket['key']}: {bucket['count']}" for bucket in shown]
+        buckets = self.buckets if self.aggregation_type == "date_histogram" else self.buckets[:most]
+        return [f"{bucket['key']}: {bucket['count']}" for bucket in buckets]
 
 
 class ResearchFinding(Record):
@@ -140,10 +140,10 @@ def plan_form(
 ) -> type[LenientRecord]:
     """The model of a plan that can name only these sub-agents and tools."""
 
-    def calls(of: type[LenientRecord], field: str, names: tuple[str, ...]) -> Any:
-        about = of.model_fields[field].description
-        named: Any = (Literal[names], Field(description=about)) if names else (str, Field(description=about))
-        return tuple[create_model(of.__name__, __base__=of, **{field: named}), ...], ()  # type: ignore[misc]
+    def calls(model: type[LenientRecord], field: str, names: tuple[str, ...]) -> Any:
+        text = model.model_fields[field].description
+        definition: Any = (Literal[names], Field(description=text)) if names else (str, Field(description=text))
+        return tuple[create_model(model.__name__, __base__=model, **{field: definition}), ...], ()  # type: ignore[misc]
 
     return create_model(
         kind.__name__,

@@ -44,10 +44,10 @@ class DataTools:
     @classmethod
     def discover(cls, settings: PlannerSettings, data_sources: Sequence[str] | None) -> "DataTools":
         """The tools of these data sources if any supports paging, else a pool of what they find."""
-        found = research_tools(data_sources)
-        if not found or any(parameter_schemas(tool.parameters).keys() >= _PAGING for tool in found):
-            return cls(settings, found, None)
-        pool = Pool(settings.pool, settings.calls.at_once, found)
+        tools = research_tools(data_sources)
+        if not tools or any(parameter_schemas(tool.parameters).keys() >= _PAGING for tool in tools):
+            return cls(settings, tools, None)
+        pool = Pool(settings.pool, settings.calls.at_once, tools)
         return cls(settings, [pool], pool)
 
     @property
@@ -63,8 +63,8 @@ class DataTools:
 
     def chosen(self, choice: ToolChoice) -> tuple[str, ...]:
         """The names of the chosen tools that exist, else of the first tool (specification 4.5)."""
-        wanted = self.names if choice.use_all_enabled else choice.tool_names or (choice.tool_name,)
-        return tuple(name for name in wanted if name in self._tools) or self.names[:1]
+        names = self.names if choice.use_all_enabled else choice.tool_names or (choice.tool_name,)
+        return tuple(name for name in names if name in self._tools) or self.names[:1]
 
     async def call(self, name: str, arguments: Arguments, page: int = 0) -> DataPage:
         """The answer to a call, with retries. `page`: see `ResponseReader.read`. Raises ToolError.
@@ -72,37 +72,37 @@ class DataTools:
         If only a smaller page was not cut off, the following pages have its size.
         """
 
-        async def once(given: Arguments) -> DataPage:
-            fitted = self._fitted(name, given)
+        async def attempt(args: Arguments) -> DataPage:
+            fitted = self._fit(name, args)
             async with asyncio.timeout(self._settings.calls.timeout_seconds):
                 result = await self._run(name, fitted)
-            found = self._reader.read(name, result, fitted, page)
-            self._declare(name, found.documents)
-            if found.following is None or given.get("page_size") == arguments.get("page_size"):
-                return found
-            return found.model_copy(update={"following": found.following | {"page_size": given["page_size"]}})
+            answer = self._reader.read(name, result, fitted, page)
+            self._declare(name, answer.documents)
+            if answer.following is None or args.get("page_size") == arguments.get("page_size"):
+                return answer
+            return answer.model_copy(update={"following": answer.following | {"page_size": args["page_size"]}})
 
-        return await with_retries(name, once, arguments, _FLOORS, self._settings.calls)
+        return await with_retries(name, attempt, arguments, _FLOORS, self._settings.calls)
 
     async def call_each(self, calls: Mapping[str, Arguments], page: int = 0) -> dict[str, DataPage | ToolError]:
         """The answer of each tool to its arguments, or its error, which is logged; calls run concurrently."""
 
-        async def one(name: str) -> DataPage | ToolError:
+        async def call_tool(name: str) -> DataPage | ToolError:
             try:
                 return await self.call(name, calls[name], page)
             except ToolError as error:
                 current().events.emit(Recovery(what="tool_failed", detail=f"{name}: {categorise(error)}: {error}"))
                 return error
 
-        works = [partial(one, name) for name in calls]
+        works = [partial(call_tool, name) for name in calls]
         return dict(zip(calls, await gather_ordered(works, self._settings.calls.at_once, page), strict=True))
 
     def _declare(self, name: str, documents: Sequence[DataDocument]) -> None:
         """Add documents without a URL as sources, because the tool has not declared these."""
         for rank, document in enumerate(documents):
             if not document.url:
-                about = {"title": document.title, "text": document.text, "published": document.date or None}
-                source = Source(citation_key=document.address, tool=name, **about)
+                fields = {"title": document.title, "text": document.text, "published": document.date or None}
+                source = Source(citation_key=document.address, tool=name, **fields)
                 current().sources.add(source, (*call_path.get(), rank))
 
     async def call_matching(self, name: str, arguments: Arguments) -> tuple[DataPage, Arguments]:
@@ -110,9 +110,9 @@ class DataTools:
         page = await self.call(name, arguments)
         if page.size or self.pool is not None or not arguments.get("query"):
             return page, arguments
-        rest = {key: value for key, value in arguments.items() if key != "query"}
+        remaining = {key: value for key, value in arguments.items() if key != "query"}
         current().events.emit(Recovery(what="query_dropped", detail=f"{name}: nothing matches {arguments['query']!r}"))
-        return await self.call(name, rest), rest
+        return await self.call(name, remaining), remaining
 
     async def _run(self, name: str, arguments: Arguments) -> ToolResult:
         if self.pool is not None and name == self.pool.name:
@@ -122,7 +122,7 @@ class DataTools:
                 raise ToolError(ToolErrorKind.INVALID_ARGUMENTS, f"{name}: {describe(error)}") from None
         return await current().call_tool(name, arguments)
 
-    def _fitted(self, name: str, arguments: Arguments) -> Arguments:
+    def _fit(self, name: str, arguments: Arguments) -> Arguments:
         """The arguments that the tool accepts, objects as JSON text if it wants text, the page size within limits."""
         if name not in self._tools:
             return arguments
@@ -141,10 +141,10 @@ class DataTools:
 
 def _types(schema: Mapping[str, Any]) -> set[str]:
     """The JSON types that a parameter may have; object and array if it states none."""
-    forms = [schema, *schema.get("anyOf", ())]
-    kinds = [kind for form in forms for kind in _listed(form.get("type"))]
+    variants = [schema, *schema.get("anyOf", ())]
+    kinds = [kind for variant in variants for kind in _as_list(variant.get("type"))]
     return set(kinds) or {"object", "array"}
 
 
-def _listed(kind: Any) -> list[str]:
+def _as_list(kind: Any) -> list[str]:
     return [kind] if isinstance(kind, str) else list(kind or ())

@@ -43,7 +43,7 @@ class ShannonAgent:
 
     async def research(self, question: Question, session: Session) -> Report:
         """Answer one question. Raises AgentError, ModelError, LimitReached, RunAborted."""
-        given = ResearchState(
+        initial_state = ResearchState(
             query=question.text,
             history=question.history,
             thread=question.thread_id or "",
@@ -52,11 +52,11 @@ class ShannonAgent:
         )
         ledger = CallLedger(session, self._settings.budget_agent_max, zero_tokens=self._settings.record_zero_token)
         with use_ledger(ledger), self._workflow.memory.shared(session):
-            state = ResearchState.model_validate(await self._workflow.graph.ainvoke(given))
+            state = ResearchState.model_validate(await self._workflow.graph.ainvoke(initial_state))
             text = format_report(state.written, state.citations)
             outcome = "partial" if state.cut_off else "ok"
             report = finish(text, ROUTE, self._leaks, session, outcome=outcome)
-            await self._workflow.memory.keep(given, report.text)
+            await self._workflow.memory.keep(initial_state, report.text)
         extras = {"usage": ledger.summary(), **self._extras(report, state)}
         return report.model_copy(update={"extras": extras})
 

@@ -10,14 +10,14 @@ WINDOWS: Mapping[str, int] = {"small": 8000, "medium": 32000, "large": 128000, "
 
 def split_tokens(total: int) -> tuple[int, int]:
     """Input and output tokens of a call if only their sum is known: 60 %, rounded down, and the rest (1.13)."""
-    sent = int(total * 0.6)
-    return sent, total - sent
+    input_tokens = int(total * 0.6)
+    return input_tokens, total - input_tokens
 
 
 def estimate_tokens(messages: str | Sequence[str | Mapping[str, str]]) -> int:
     """A quarter of the bytes, plus 5 for each message; a message is `role: content` or a mapping of the two (1.16)."""
-    listed = [messages] if isinstance(messages, str) else messages
-    texts = [one if isinstance(one, str) else f"{one['role']}: {one['content']}" for one in listed]
+    items = [messages] if isinstance(messages, str) else messages
+    texts = [item if isinstance(item, str) else f"{item['role']}: {item['content']}" for item in items]
     return sum(len(text.encode()) for text in texts) // 4 + 5 * len(texts)
 
 
@@ -64,10 +64,10 @@ def merge_memory(
     are duplicates, counted as `duplicate`.
     """
     counts = dict.fromkeys(("recent", "semantic", "summary", "duplicate"), 0)
-    merged: dict[str, dict[str, JsonValue]] = {}
+    memories: dict[str, dict[str, JsonValue]] = {}
     kinds = (("recent", recent), ("semantic", semantic), ("summary", summaries))
     for kind, item in [(kind, item) for kind, items in kinds for item in items]:
         key = str(item.get("point_id") or item.get("id") or f"query_{str(item.get('answer') or '')[:100]}")
-        counts["duplicate" if key in merged else kind] += 1
-        merged.setdefault(key, {**item, "_source": kind})
-    return list(merged.values())[:maximum], counts
+        counts["duplicate" if key in memories else kind] += 1
+        memories.setdefault(key, {**item, "_source": kind})
+    return list(memories.values())[:maximum], counts

@@ -50,7 +50,7 @@ class CallLedger:
 
     def __init__(self, session: Session, budget: int | None = None, *, zero_tokens: bool = False) -> None:
         self._session, self._budget, self._zero_tokens = session, budget, zero_tokens
-        self._before = session.usage.total().total_tokens
+        self._tokens_before = session.usage.total().total_tokens
         self._steps: Counter[str] = Counter()
         self.records: list[CallRecord] = []
 
@@ -65,22 +65,22 @@ class CallLedger:
         if self._zero_tokens:
             self._add(tool=tool)
 
-    def _add(self, **what: Any) -> None:
+    def _add(self, **fields: Any) -> None:
         agent = _agent.get()
         self._steps[agent] += 1
-        self.records.append(CallRecord(agent_id=agent, step=self._steps[agent], **what))
+        self.records.append(CallRecord(agent_id=agent, step=self._steps[agent], **fields))
 
     def left(self, messages: Sequence[Message], tools: Sequence[Any] = ()) -> int | None:
         """Token limit of the working agent's next reply; None if there is none. Raises BudgetSpent if none are left."""
         if self._budget is None:
             return None
         used = sum(record.tokens for record in self.records if record.agent_id == _agent.get())
-        sent = [message.content for message in messages]
-        sent += [call.arguments for message in messages for call in message.tool_calls]
-        needed = estimate_tokens([*sent, *map(json.dumps, tools)])
+        texts = [message.content for message in messages]
+        texts += [call.arguments for message in messages for call in message.tool_calls]
+        needed = estimate_tokens([*texts, *map(json.dumps, tools)])
         if used + needed >= self._budget:
-            tells = f"{_agent.get()} has used {used} tokens, and its next request takes about {needed}"
-            raise BudgetSpent(f"agent.budget_agent_max={self._budget}: {tells}")
+            reason = f"{_agent.get()} has used {used} tokens, and its next request takes about {needed}"
+            raise BudgetSpent(f"agent.budget_agent_max={self._budget}: {reason}")
         return self._budget - used - needed
 
     @property
@@ -89,15 +89,15 @@ class CallLedger:
 
     def close(self) -> None:
         """Log whether the tokens of the records equal the session's own count."""
-        recorded, booked = self.tokens, self._session.usage.total().total_tokens - self._before
+        recorded, booked = self.tokens, self._session.usage.total().total_tokens - self._tokens_before
         cause = "" if recorded == booked else f"{recorded} tokens are recorded, {booked} booked"
         self._session.events.emit(Decision(name="tokens_add_up", value=recorded == booked, cause=cause))
 
     def summary(self) -> dict[str, JsonValue]:
         """The records by agent and step, and the total of their tokens."""
-        in_order = sorted(self.records, key=lambda record: (record.agent_id, record.step))
+        records = sorted(self.records, key=lambda record: (record.agent_id, record.step))
         return {
-            "records": [record.model_dump(mode="json", exclude_defaults=True) for record in in_order],
+            "records": [record.model_dump(mode="json", exclude_defaults=True) for record in records],
             "tokens": self.tokens,
         }
 
@@ -125,17 +125,17 @@ def attributed_to(agent_id: str) -> AbstractContextManager[str]:
 
 async def ask(role: str, messages: Sequence[Message], **options: Any) -> Reply:
     """Like `Models.complete`, within the limits of role and agent. Also raises BudgetSpent."""
-    left = current_ledger().left(messages, options.get("tools", ()))
-    wanted = options.pop("max_tokens", None) or left
-    if wanted:
-        options["max_tokens"] = min(effective_limit(role, wanted), left or wanted)
+    available = current_ledger().left(messages, options.get("tools", ()))
+    limit = options.pop("max_tokens", None) or available
+    if limit:
+        options["max_tokens"] = min(effective_limit(role, limit), available or limit)
     return await current().models.complete(role, messages, **options)
 
 
 def effective_limit(role: str, max_tokens: int) -> int:
     """The token limit of a reply: `max_tokens`, or less if the role's configured limit is lower."""
-    configured = current().models.setup(role).get("max_tokens")
-    return min(max_tokens, configured) if isinstance(configured, int) else max_tokens
+    role_limit = current().models.setup(role).get("max_tokens")
+    return min(max_tokens, role_limit) if isinstance(role_limit, int) else max_tokens
 
 
 async def or_none(work: Awaitable[T], what: str, agent_id: str = "") -> T | None:

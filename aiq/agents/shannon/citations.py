@@ -22,8 +22,8 @@ from aiq.agents.shannon.urls import GoUrl, extract_doi, extract_domain, normaliz
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _PLAIN_URL = re.compile(r"""https?://[^\t\n\f\r \])>"']+""")
 _RECENCY = ((7, 1.0), (30, 0.7), (90, 0.4))
-_OLD = 0.2
-_FILLED = ("title", "snippet", "published")
+_OLD_RECENCY = 0.2
+_OPTIONAL_FIELDS = ("title", "snippet", "published")
 
 
 @cache
@@ -52,9 +52,9 @@ def quality_score(relevance: float, published: Moment | None, has_title: bool, h
     counts as recent.
     """
     age = inf if published is None else (now - published) / timedelta(days=1)
-    recency = next((score for limit, score in _RECENCY if age < limit), _OLD)
-    complete = 0.033 * (published is not None) + 0.033 * has_title + 0.034 * has_snippet
-    return min(1.0, 0.7 * relevance + 0.3 * recency + complete)
+    recency = next((score for limit, score in _RECENCY if age < limit), _OLD_RECENCY)
+    completeness = 0.033 * (published is not None) + 0.033 * has_title + 0.034 * has_snippet
+    return min(1.0, 0.7 * relevance + 0.3 * recency + completeness)
 
 
 def clip(text: str, limit: int) -> str:
@@ -67,48 +67,48 @@ def clean_title(title: str, url: str, source: str) -> str:
     title = title.strip()
     if source != "arxiv.org" or (title and "recaptcha" not in title.lower()):
         return title
-    paper = (parse(url) or GoUrl()).path.rstrip("/").rpartition("/")[2].removesuffix(".pdf")
-    return f"arXiv:{paper}" if paper else "arXiv"
+    paper_id = (parse(url) or GoUrl()).path.rstrip("/").rpartition("/")[2].removesuffix(".pdf")
+    return f"arXiv:{paper_id}" if paper_id else "arXiv"
 
 
 @validate_call
 def extract_citations(results: Sequence[AgentResult], now: Moment) -> list[Citation]:
     """A citation for each page that a result's tools returned or, if they returned none, that its response names."""
-    return [citation for result in results for citation in _of_tools(result, now) or _of_response(result, now)]
+    return [citation for result in results for citation in _from_tools(result, now) or _from_response(result, now)]
 
 
-def _of_tools(result: AgentResult, now: datetime) -> list[Citation]:
-    found: list[Citation] = []
+def _from_tools(result: AgentResult, now: datetime) -> list[Citation]:
+    citations: list[Citation] = []
     for output in result.tool_outputs:
         if output.success and output.tool == "web_search":
-            found += _of_items(_items(output.output), result.agent_id, output.tool, now)
+            citations += _citations(_items(output.output), result.agent_id, output.tool, now)
         elif output.success and output.tool == "web_fetch":
-            page = _decoded(output.output)
+            page = _decode(output.output)
             if isinstance(page, dict):
-                fetched = {**page, "score": 0.8, "text": clip(_text(page, "content"), 200)}
-                found += _of_items([fetched], result.agent_id, output.tool, now)
-    return found
+                item = {**page, "score": 0.8, "text": clip(_text(page, "content"), 200)}
+                citations += _citations([item], result.agent_id, output.tool, now)
+    return citations
 
 
-def _of_response(result: AgentResult, now: datetime) -> list[Citation]:
+def _from_response(result: AgentResult, now: datetime) -> list[Citation]:
     """A JSON list is read like a search result; else each URL of the text once, with up to 220 characters around it."""
-    items = _decoded(result.response)
-    if isinstance(items, list) and (found := _of_items(_items(items), result.agent_id, "response", now)):
-        return found
-    text, around = result.response, dict[str, Mapping[str, JsonValue]]()
+    items = _decode(result.response)
+    if isinstance(items, list) and (citations := _citations(_items(items), result.agent_id, "response", now)):
+        return citations
+    text, by_url = result.response, dict[str, Mapping[str, JsonValue]]()
     for match in _PLAIN_URL.finditer(text):
         url = match[0].rstrip(",.;:)]}")
-        near = text[max(0, match.start() - 120) : match.start() + len(url) + 120].strip()
-        around.setdefault(url, {"url": url, "score": 0.4, "text": clip(near, 220)})
-    return _of_items(list(around.values()), result.agent_id, "response", now)
+        excerpt = text[max(0, match.start() - 120) : match.start() + len(url) + 120].strip()
+        by_url.setdefault(url, {"url": url, "score": 0.4, "text": clip(excerpt, 220)})
+    return _citations(list(by_url.values()), result.agent_id, "response", now)
 
 
-def _of_items(items: Sequence[Mapping[str, JsonValue]], agent: str, tool: str, now: datetime) -> list[Citation]:
+def _citations(items: Sequence[Mapping[str, JsonValue]], agent: str, tool: str, now: datetime) -> list[Citation]:
     """Citations of search results, in the shape of search APIs; those without a URL are left out."""
-    return [_of_item(item, agent, tool, now) for item in items if _text(item, "url")]
+    return [_citation(item, agent, tool, now) for item in items if _text(item, "url")]
 
 
-def _of_item(item: Mapping[str, JsonValue], agent: str, tool: str, now: datetime) -> Citation:
+def _citation(item: Mapping[str, JsonValue], agent: str, tool: str, now: datetime) -> Citation:
     url, score, title = _text(item, "url"), item.get("score"), _text(item, "title")
     snippet = _text(item, "text") or _text(item, "snippet")
     relevance = float(score) if isinstance(score, int | float) and not isinstance(score, bool) else 0.5
@@ -129,12 +129,12 @@ def _of_item(item: Mapping[str, JsonValue], agent: str, tool: str, now: datetime
 
 
 def _items(output: JsonValue) -> list[Mapping[str, JsonValue]]:
-    output = _decoded(output)
-    listed = output.get("results") if isinstance(output, dict) else output
-    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    output = _decode(output)
+    items = output.get("results") if isinstance(output, dict) else output
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-def _decoded(output: JsonValue) -> JsonValue:
+def _decode(output: JsonValue) -> JsonValue:
     """The value of a string that is JSON, else None; other values are returned as they are."""
     if not isinstance(output, str):
         return output
@@ -172,10 +172,10 @@ def deduplicate(citations: Sequence[Citation], *, prefer_fetched: bool = False) 
         key = f"doi:{doi.lower()}" if doi else normalize_url(new.url)
         first = merged.setdefault(key, new)
         best = {name: max(getattr(first, name), getattr(new, name)) for name in ("quality", "credibility", "relevance")}
-        opened = prefer_fetched and new.tool_source == "web_fetch" and first.tool_source != "web_fetch"
-        order = (new, first) if opened else (first, new)
-        filled = {name: getattr(order[0], name) or getattr(order[1], name) for name in _FILLED}
-        merged[key] = first.model_copy(update=best | filled)
+        is_preferred = prefer_fetched and new.tool_source == "web_fetch" and first.tool_source != "web_fetch"
+        order = (new, first) if is_preferred else (first, new)
+        details = {name: getattr(order[0], name) or getattr(order[1], name) for name in _OPTIONAL_FIELDS}
+        merged[key] = first.model_copy(update=best | details)
     return list(merged.values())
 
 
@@ -185,28 +185,28 @@ _DEBRIS = re.compile(r"(?:</|%3c/|&lt;/)url.*$", re.IGNORECASE)
 @validate_call
 def clean_citations(citations: Sequence[Citation], least_text: int) -> list[Citation]:
     """Citations of http(s) pages with at least `least_text` characters; remains of tags are cut off their URLs."""
-    cleaned = [one.model_copy(update={"url": _DEBRIS.sub("", one.url)}) for one in citations]
+    cleaned = [c.model_copy(update={"url": _DEBRIS.sub("", c.url)}) for c in citations]
     return [
-        one
-        for one in cleaned
-        if (url := parse(one.url)) and url.scheme in ("http", "https") and url.host and len(one.snippet) >= least_text
+        c
+        for c in cleaned
+        if (url := parse(c.url)) and url.scheme in ("http", "https") and url.host and len(c.snippet) >= least_text
     ]
 
 
 @validate_call
 def rank_citations(citations: Sequence[Citation]) -> list[Citation]:
     """Citations by quality times credibility, best first (1.9)."""
-    return sorted(citations, key=lambda one: -one.quality * one.credibility)
+    return sorted(citations, key=lambda citation: -citation.quality * citation.credibility)
 
 
 @validate_call
 def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> list[Citation]:
     """The first `per_domain` citations of each source, in order; a subdomain is a source of its own (1.9)."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     kept = []
     for citation in citations:
-        seen[citation.source] += 1
-        if seen[citation.source] <= per_domain:
+        counts[citation.source] += 1
+        if counts[citation.source] <= per_domain:
             kept.append(citation)
     return kept
 
@@ -214,15 +214,15 @@ def enforce_diversity(citations: Sequence[Citation], per_domain: int = 3) -> lis
 @validate_call
 def citation_stats(citations: Sequence[Citation]) -> CitationStats:
     """Totals and means; diversity is the number of domains divided by the number of citations (1.9)."""
-    total, unique = len(citations), len({citation.source for citation in citations})
+    total, unique_domains = len(citations), len({citation.source for citation in citations})
     if not total:
         return CitationStats()
     return CitationStats(
         total=total,
-        unique_domains=unique,
-        mean_quality=sum(one.quality for one in citations) / total,
-        mean_credibility=sum(one.credibility for one in citations) / total,
-        diversity=unique / total,
+        unique_domains=unique_domains,
+        mean_quality=sum(citation.quality for citation in citations) / total,
+        mean_credibility=sum(citation.credibility for citation in citations) / total,
+        diversity=unique_domains / total,
     )
 
 
@@ -241,9 +241,9 @@ def collect_citations(
     They are extracted and scored, deduplicated, ranked, and limited to `per_domain` from one source.
     `least_text`: see `clean_citations`, which is skipped if it is 0.
     """
-    found = extract_citations(results, now)
-    found = clean_citations(found, least_text) if least_text else found
-    ranked = rank_citations(deduplicate(found, prefer_fetched=prefer_fetched))
+    citations = extract_citations(results, now)
+    citations = clean_citations(citations, least_text) if least_text else citations
+    ranked = rank_citations(deduplicate(citations, prefer_fetched=prefer_fetched))
     kept = enforce_diversity(ranked, per_domain)[: maximum if maximum > 0 else 15]
     return kept, citation_stats(kept)
 

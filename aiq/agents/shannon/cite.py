@@ -16,7 +16,7 @@ class Cite:
     async def run(self, state: ResearchState) -> dict[str, Any]:
         """The citations of all results, including those that fill gaps, and their statistics."""
         settings, refined, session = self._settings, state.refined, current()
-        found, _ = collect_citations(
+        citations, _ = collect_citations(
             [*state.filled, *state.results],
             session.now,
             settings.most,
@@ -25,8 +25,8 @@ class Cite:
             prefer_fetched=settings.prefer_fetched,
         )
         if settings.entity_filter:
-            found = filter_by_entity(
-                found,
+            citations = filter_by_entity(
+                citations,
                 refined.canonical_name,
                 refined.exact_queries,
                 refined.official_domains,
@@ -36,6 +36,6 @@ class Cite:
                 least_left=settings.least_left,
                 least_share=settings.least_share,
             )
-        stats = citation_stats(found)
-        session.events.emit(Decision(name="citations", value=len(found), cause="", detail=stats.model_dump()))
-        return {"citations": tuple(found), "stats": stats}
+        stats = citation_stats(citations)
+        session.events.emit(Decision(name="citations", value=len(citations), cause="", detail=stats.model_dump()))
+        return {"citations": tuple(citations), "stats": stats}

@@ -32,17 +32,17 @@ class Compress:
         messages = [f"{turn.speaker}: {turn.text}" for turn in state.history]
         if not self._settings.enabled or not messages:
             return {}
-        last = await self._last(state.thread)
-        if self._needed(messages, state.thread, last) and (summary := await self._summary(messages)):
+        last = await self._last_compression(state.thread)
+        if self._is_needed(messages, state.thread, last) and (summary := await self._summary(messages)):
             last = Compression(summary=summary, messages=len(messages), at=current().now)
             if state.thread:
                 store = await current().store()
                 await store.aput(place(state.thread), "last", last.model_dump(mode="json"), index=False)
         return {"summary": last.summary if last else ""}
 
-    def _needed(self, messages: list[str], thread: str, last: Compression | None) -> bool:
+    def _is_needed(self, messages: list[str], thread: str, last: Compression | None) -> bool:
         settings, tokens = self._settings, estimate_tokens(messages)
-        needed, why = needs_compression(
+        needed, reason = needs_compression(
             thread or "history",
             len(messages),
             tokens,
@@ -55,7 +55,7 @@ class Compress:
             pause_minutes=settings.minutes,
         )
         detail = {"messages": len(messages), "tokens": tokens}
-        current().events.emit(Decision(name="compression", value=needed, cause=why, detail=detail))
+        current().events.emit(Decision(name="compression", value=needed, cause=reason, detail=detail))
         return needed
 
     async def _summary(self, messages: list[str]) -> str:
@@ -63,11 +63,11 @@ class Compress:
         target = window_share(self._settings.tier, self._settings.target_share)
         request = self._prompts.render("compressor.j2", conversation="\n\n".join(messages), tokens=target)
         role = f"shannon.{self._settings.tier}.compressor"
-        asked = ask(role, [Message(role="user", content=request)], max_tokens=target)
-        reply = await or_none(asked, "compression_skipped", AGENT)
+        call = ask(role, [Message(role="user", content=request)], max_tokens=target)
+        reply = await or_none(call, "compression_skipped", AGENT)
         return reply.text.strip() if reply else ""
 
-    async def _last(self, thread: str) -> Compression | None:
+    async def _last_compression(self, thread: str) -> Compression | None:
         item = await (await current().store()).aget(place(thread), "last") if thread else None
         return item and Compression.model_validate(item.value)
 

@@ -49,10 +49,10 @@ def looks_complete(text: str, areas: Sequence[str] = (), min_characters: int = 6
     It must end with . ! ? 。！ or ？, which citations, quotes and brackets may follow, and not with a dangling word. An
     area is covered by a section with at least `min_characters` and `min_citations` distinct citations.
     """
-    end = _CLOSING.sub("", text.rstrip()[-1000:])
-    if not end.endswith((".", "!", "?", "。", "！", "？")):
+    ending = _CLOSING.sub("", text.rstrip()[-1000:])
+    if not ending.endswith((".", "!", "?", "。", "！", "？")):
         return False
-    words = re.findall(r"\w+", _CITATION.sub("", end).lower())
+    words = re.findall(r"\w+", _CITATION.sub("", ending).lower())
     if DANGLING.intersection(words[-1:]):
         return False
     return not shortfalls(text, areas, min_characters, min_citations)
@@ -60,13 +60,13 @@ def looks_complete(text: str, areas: Sequence[str] = (), min_characters: int = 6
 
 def shortfalls(text: str, areas: Sequence[str], min_characters: int, min_citations: int) -> dict[str, str]:
     """By area, what its section lacks in characters or distinct citations; no section counts as an empty one."""
-    short = {}
+    missing = {}
     for area in areas:
         body = section_body(text, area) or ""
-        counted = (len(body), min_characters, "characters"), (count_inline_citations(body), min_citations, "citations")
-        if lacks := [f"{has} of {wants} {what}" for has, wants, what in counted if has < wants]:
-            short[area] = ", ".join(lacks)
-    return short
+        counts = (len(body), min_characters, "characters"), (count_inline_citations(body), min_citations, "citations")
+        if parts := [f"{count} of {least} {unit}" for count, least, unit in counts if count < least]:
+            missing[area] = ", ".join(parts)
+    return missing
 
 
 def detect_gaps(
@@ -117,7 +117,7 @@ def minimum_citations(available: int, wanted: int = 6) -> int:
 def select_evidence(results: Sequence[AgentResult], maximum: int = 6, characters: int = 4000) -> list[AgentResult]:
     """The first `maximum` successful, non-blank results, each cut to `characters` (1.10)."""
     usable = [result for result in results if result.success and result.response.strip()]
-    return [one.model_copy(update={"response": clip(one.response, characters)}) for one in usable[:maximum]]
+    return [result.model_copy(update={"response": clip(result.response, characters)}) for result in usable[:maximum]]
 
 
 @validate_call
@@ -126,8 +126,8 @@ def distinct(results: Sequence[AgentResult], same_above: float) -> list[AgentRes
     kept: list[tuple[AgentResult, frozenset[str]]] = []
     for result in results:
         words = frozenset(result.response.lower().split())
-        alike = (len(words & known) / (len(words | known) or 1) for _, known in kept)
-        if not any(share > same_above or (share == 1 and same_above >= 1) for share in alike):
+        similarities = (len(words & kept_words) / (len(words | kept_words) or 1) for _, kept_words in kept)
+        if not any(similarity > same_above or (similarity == 1 and same_above >= 1) for similarity in similarities):
             kept.append((result, words))
     return [result for result, _ in kept]
 
@@ -155,18 +155,16 @@ def format_report(report: str, citations: str | Sequence[str | Citation]) -> str
     """
     if not report.strip():
         return report
-    used = {int(number) for number in re.findall(r"\[([0-9]{1,3})\]", report)} - {0}
+    cited = {int(n) for n in re.findall(r"\[([0-9]{1,3})\]", report)} - {0}
     headings = list(re.finditer("## sources", report, re.IGNORECASE))
     body = (report[: headings[-1].start()] if headings else report).strip()
-    given = citations.splitlines() if isinstance(citations, str) else citations
-    lines = [one if isinstance(one, str) else citation_line(number, one) for number, one in enumerate(given, start=1)]
-    numbered = sorted((int(found[1]), line) for line in lines if (found := re.match(r"\s*\[([0-9]+)\]", line)))
+    entries = citations.splitlines() if isinstance(citations, str) else citations
+    lines = [entry if isinstance(entry, str) else citation_line(n, entry) for n, entry in enumerate(entries, start=1)]
+    numbered = sorted((int(match[1]), line) for line in lines if (match := re.match(r"\s*\[([0-9]+)\]", line)))
     if not numbered:
         return body
-    marks = (
-        f"{line.strip()} - {'Used inline' if number in used else 'Additional source'}" for number, line in numbered
-    )
-    return "\n".join([body, "", "## Sources", *marks])
+    source_lines = (f"{line.strip()} - {'Used inline' if n in cited else 'Additional source'}" for n, line in numbered)
+    return "\n".join([body, "", "## Sources", *source_lines])
 
 
 def continuation_margin(effective_max: int, share: float = 0.25, tokens: int = 300) -> int:

@@ -32,8 +32,8 @@ class PlannedTask(LenientRecord):
     tool_parameters: ToolParameters | None = None
 
     def subtask(self) -> Subtask:
-        given = self.tool_parameters.model_dump(exclude_defaults=True) if self.tool_parameters else {}
-        return Subtask(**{**self.model_dump(), "tool_parameters": given if "tool" in given else {}})
+        parameters = self.tool_parameters.model_dump(exclude_defaults=True) if self.tool_parameters else {}
+        return Subtask(**{**self.model_dump(), "tool_parameters": parameters if "tool" in parameters else {}})
 
 
 class ContractedTask(PlannedTask):
@@ -46,8 +46,8 @@ class ContractedTask(PlannedTask):
 
     def subtask(self) -> Subtask:
         budget = f"{self.search_budget} searches at most" if self.search_budget else ""
-        said = {"Bring": self.output_format, "Prefer": self.source_guidance, "Use": budget, "Not": self.boundaries}
-        terms = [f"{name}: {text}" for name, text in said.items() if text]
+        contract = {"Bring": self.output_format, "Prefer": self.source_guidance, "Use": budget, "Not": self.boundaries}
+        terms = [f"{name}: {text}" for name, text in contract.items() if text]
         return super().subtask().model_copy(update={"description": "\n".join([self.description, *terms])})
 
 
@@ -79,8 +79,8 @@ class Decompose:
         query, areas = state.refined.refined_query, state.refined.research_areas
         tools = listing(research_tools(state.data_sources))
         with attributed_to(AGENT):
-            found = await self._call.ask(question=state.query, refined=query, areas=areas, tools=tools, **state.context)
-        if found is None:
+            reply = await self._call.ask(question=state.query, refined=query, areas=areas, tools=tools, **state.context)
+        if reply is None:
             raise AgentError("the query could not be decomposed: no reply, repaired or not, was a plan")
-        tasks = repair_subtasks([task.subtask() for task in found.subtasks], query, found.complexity_score)
-        return {"plan": Plan(complexity=found.complexity_score, subtasks=tasks, agent_types=found.agent_types)}
+        tasks = repair_subtasks([task.subtask() for task in reply.subtasks], query, reply.complexity_score)
+        return {"plan": Plan(complexity=reply.complexity_score, subtasks=tasks, agent_types=reply.agent_types)}

@@ -23,7 +23,7 @@ def filter_results(
     if not canonical_name.strip():
         return list(results)
     aliases = [canonical_name, *exact_queries]
-    kept = [one for one in results if not one.tools_used or entity_matches(one.response, aliases, official_domains)]
+    kept = [r for r in results if not r.tools_used or entity_matches(r.response, aliases, official_domains)]
     return kept or list(results)
 
 
@@ -52,15 +52,15 @@ def filter_by_entity(
     """
     if not canonical_name.strip():
         return list(citations)
-    names, domains = _names([canonical_name, *exact_queries]), [_bare_domain(one) for one in official_domains]
-    rated = [(one, *_entity_score(one, names, domains, short_alias)) for one in citations]
-    kept = [one for one, _, official in rated if official]
-    kept += [one for one, score, official in rated if not official and score >= threshold]
-    urls = {one.url for one in kept}
-    for one, _, _ in sorted(rated, key=lambda row: -(row[0].quality * row[0].credibility + row[1])):
-        if len(kept) < min_keep and one.url not in urls:
-            kept.append(one)
-            urls.add(one.url)
+    names, domains = _names([canonical_name, *exact_queries]), [_bare_domain(domain) for domain in official_domains]
+    rated = [(citation, *_entity_score(citation, names, domains, short_alias)) for citation in citations]
+    kept = [citation for citation, _, official in rated if official]
+    kept += [citation for citation, score, official in rated if not official and score >= threshold]
+    urls = {citation.url for citation in kept}
+    for citation, _, _ in sorted(rated, key=lambda row: -(row[0].quality * row[0].credibility + row[1])):
+        if len(kept) < min_keep and citation.url not in urls:
+            kept.append(citation)
+            urls.add(citation.url)
     enough = len(kept) >= max(least_left, least_share * len(citations))
     return kept if enough else list(citations)
 
@@ -68,15 +68,15 @@ def filter_by_entity(
 def _entity_score(
     citation: Citation, names: Sequence[str], domains: Sequence[str], short_alias: int
 ) -> tuple[float, bool]:
-    def has(text: str, name: str) -> bool:
-        whole = len(name) < short_alias
-        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None if whole else name in text
+    def contains(text: str, name: str) -> bool:
+        as_word = len(name) < short_alias
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None if as_word else name in text
 
     url = citation.url.lower()
-    official = any(_lies_below(url, domain) for domain in domains if domain)
-    score = 0.6 if official else 0.4 * any(has(url, name) for name in names)
+    is_official = any(_lies_below(url, domain) for domain in domains if domain)
+    score = 0.6 if is_official else 0.4 * any(contains(url, name) for name in names)
     text = f"{citation.title} {citation.snippet} {citation.source}".lower()
-    return score + 0.4 * any(has(text, name) for name in names), official
+    return score + 0.4 * any(contains(text, name) for name in names), is_official
 
 
 def _lies_below(url: str, domain: str) -> bool:

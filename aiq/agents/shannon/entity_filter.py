@@ -13,12 +13,12 @@ class EntityFilter:
 
     async def run(self, state: ResearchState) -> dict[str, tuple[AgentResult, ...]]:
         """The results for synthesis to read; citations are still collected from all results (`cite.py`)."""
-        refined, every = state.refined, state.results
+        refined, results = state.refined, state.results
         if not self._settings.entity_filter or not refined.canonical_name.strip():
-            return {"kept": every}
-        kept = filter_results(every, refined.canonical_name, refined.exact_queries, refined.official_domains)
-        dropped = [result.agent_id for result in every if result not in kept]
-        if dropped:
-            cause = f"{', '.join(dropped)} do not name {refined.canonical_name}"
-            current().events.emit(Decision(name="entity_filter", value=len(dropped), cause=cause))
+            return {"kept": results}
+        kept = filter_results(results, refined.canonical_name, refined.exact_queries, refined.official_domains)
+        agent_ids = [result.agent_id for result in results if result not in kept]
+        if agent_ids:
+            cause = f"{', '.join(agent_ids)} do not name {refined.canonical_name}"
+            current().events.emit(Decision(name="entity_filter", value=len(agent_ids), cause=cause))
         return {"kept": tuple(kept)}

@@ -30,13 +30,13 @@ class Execute:
         """A result for each task, in the order of the plan. Raises AgentError if dependencies are unknown or cyclic."""
         pattern = self._pattern(state)
         current().events.emit(Decision(name="pattern", value=pattern, cause=f"complexity {state.plan.complexity:g}"))
-        whole = Subtask(id="whole", description=state.refined.refined_query)
+        whole_task = Subtask(id="whole", description=state.refined.refined_query)
         if pattern == "react":
-            results = [await self.react(state, whole, self._settings.of("react_max_iterations"))]
+            results = [await self.react(state, whole_task, self._settings.of("react_max_iterations"))]
         else:
-            results = await self._scheduled(state, pattern, state.plan.subtasks or (whole,))
+            results = await self._run_subtasks(state, pattern, state.plan.subtasks or (whole_task,))
         if self._settings.execution.force_search and not any(o.success for r in results for o in r.tool_outputs):
-            results += await self._forced_search(state, whole)
+            results += await self._forced_search(state, whole_task)
         return {"results": tuple(results)}
 
     async def react(self, state: ResearchState, subtask: Subtask, iterations: int) -> AgentResult:
@@ -57,7 +57,7 @@ class Execute:
             per_task_above=settings.per_task_above,
         )
 
-    async def _scheduled(self, state: ResearchState, pattern: Pattern, plan: Sequence[Subtask]) -> list[AgentResult]:
+    async def _run_subtasks(self, state: ResearchState, pattern: Pattern, plan: Sequence[Subtask]) -> list[AgentResult]:
         """Run all subtasks: each starts once its dependencies have ended; the pattern limits how many run at once."""
         if pattern == "parallel":
             plan = [task.model_copy(update={"dependencies": ()}) for task in plan]
@@ -66,14 +66,14 @@ class Execute:
         except ValueError as error:
             raise AgentError(f"the plan cannot be executed: {error}") from None
         needs, per_task = {task.id: task.dependencies for task in plan}, pattern == "react_per_task"
-        one_by_one = pattern == "sequential" or (per_task and any(needs.values()))
+        is_sequential = pattern == "sequential" or (per_task and any(needs.values()))
         if pattern == "sequential":
-            needs = {name: tuple(order[:place]) for place, name in enumerate(order)}
+            needs = {task_id: tuple(order[:index]) for index, task_id in enumerate(order)}
         tasks = [
-            self._task(state, task, agent_role(state.plan.agent_types, place), simple=not per_task)
-            for place, task in enumerate(plan)
+            self._task(state, task, agent_role(state.plan.agent_types, index), simple=not per_task)
+            for index, task in enumerate(plan)
         ]
-        at_once = 1 if one_by_one else self._settings.of("max_concurrent_agents")
+        at_once = 1 if is_sequential else self._settings.of("max_concurrent_agents")
         return await scheduled(tasks, needs, self._react.work if per_task else self._worker.work, at_once, order)
 
     def _task(
@@ -84,8 +84,8 @@ class Execute:
         tools, refined = research_tools(state.data_sources), state.refined
         if simple and not self._settings.force_research:
             tools = tuple(tool for tool in tools if tool.name in subtask.suggested_tools)
-        planned = subtask.tool_parameters if simple and subtask.task_type != "synthesis" else {}
-        tool = next((tool for tool in tools if tool.name == planned.get("tool") and searches(tool)), None)
+        parameters = subtask.tool_parameters if simple and subtask.task_type != "synthesis" else {}
+        tool = next((tool for tool in tools if tool.name == parameters.get("tool") and searches(tool)), None)
         hints = search_line(refined.exact_queries, refined.official_domains, refined.disambiguation_terms)
         return Task(
             agent_id=subtask.id,
@@ -96,18 +96,18 @@ class Execute:
             persona=persona,
             forced=None
             if tool is None
-            else (tool, str(planned.get("query") or subtask.description.partition("\n")[0])),
+            else (tool, str(parameters.get("query") or subtask.description.partition("\n")[0])),
             context={**state.context, "hints": hints},
             max_iterations=self._settings.of("react_max_iterations"),
         )
 
-    async def _forced_search(self, state: ResearchState, whole: Subtask) -> list[AgentResult]:
+    async def _forced_search(self, state: ResearchState, whole_task: Subtask) -> list[AgentResult]:
         """One search for the question, because no agent has found anything."""
         search = next(filter(searches, research_tools(state.data_sources)), None)
         if search is None:
             return []
         current().events.emit(Decision(name="forced_search", value=search.name, cause="no tool call succeeded"))
-        task = replace(self._task(state, whole), agent_id="forced-search", forced=(search, whole.description))
+        task = replace(self._task(state, whole_task), agent_id="forced-search", forced=(search, whole_task.description))
         with nested_call(len(state.plan.subtasks) + 1, 0, None):
             return [await as_reported(self._worker.work, task)]
 
@@ -119,8 +119,8 @@ async def as_reported(work: Work, task: Task) -> AgentResult:
 
 def searches(tool: Tool) -> bool:
     """Whether `query` is the tool's only required argument."""
-    needed = [name for name, field in tool.parameters.model_fields.items() if field.is_required()]
-    return needed == ["query"]
+    required = [name for name, field in tool.parameters.model_fields.items() if field.is_required()]
+    return required == ["query"]
 
 
 async def scheduled(
@@ -135,23 +135,23 @@ async def scheduled(
     A task waits for those it needs before it takes one of the `at_once` places, and is given their answers; a failed
     one blocks nothing. `needs` must have no cycle, and `order` must respect it. The first exception cancels the rest.
     """
-    places = asyncio.Semaphore(at_once)
-    by_id = {task.agent_id: (place, task) for place, task in enumerate(tasks)}
+    semaphore = asyncio.Semaphore(at_once)
+    by_id = {task.agent_id: (index, task) for index, task in enumerate(tasks)}
     running: dict[str, asyncio.Task[AgentResult]] = {}
 
-    async def one(name: str) -> AgentResult:
-        place, task = by_id[name]
-        before = {need: await running[need] for need in needs[name]}
-        known = {need: found.response if found.success else "This task failed." for need, found in before.items()}
-        async with places:
-            with nested_call(place, 0, None):
-                return await as_reported(work, replace(task, known=known))
+    async def run(task_id: str) -> AgentResult:
+        index, task = by_id[task_id]
+        results = {need: await running[need] for need in needs[task_id]}
+        answers = {need: result.response if result.success else "This task failed." for need, result in results.items()}
+        async with semaphore:
+            with nested_call(index, 0, None):
+                return await as_reported(work, replace(task, known=answers))
 
     try:
-        for name in order:
-            running[name] = asyncio.ensure_future(one(name))
+        for task_id in order:
+            running[task_id] = asyncio.ensure_future(run(task_id))
         return await asyncio.gather(*(running[task.agent_id] for task in tasks))
     finally:
-        for unfinished in running.values():
-            unfinished.cancel()
+        for future in running.values():
+            future.cancel()
         await asyncio.gather(*running.values(), return_exceptions=True)

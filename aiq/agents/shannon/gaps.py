@@ -47,15 +47,15 @@ class Gaps:
         if not settings.of("gap_filling_enabled") or state.gap_iteration >= settings.of("gap_filling_max_iterations"):
             return {"gaps": ()}
         if self._by_model:
-            found = await self._asked(state)
+            gaps = await self._model_queries(state)
         else:
-            check, least = settings.of("gap_filling_check_citations"), settings.gaps.min_citations
-            found = detect_gaps(state.written, state.sections, settings.of("gap_filling_max_gaps"), check, least)
-        detail = {"iteration": state.gap_iteration, "gaps": list(found)}
-        current().events.emit(Decision(name="gaps", value=len(found), cause=settings.gaps.evaluator, detail=detail))
-        return {"gaps": tuple(found)}
+            check, min_citations = settings.of("gap_filling_check_citations"), settings.gaps.min_citations
+            gaps = detect_gaps(state.written, state.sections, settings.of("gap_filling_max_gaps"), check, min_citations)
+        detail = {"iteration": state.gap_iteration, "gaps": list(gaps)}
+        current().events.emit(Decision(name="gaps", value=len(gaps), cause=settings.gaps.evaluator, detail=detail))
+        return {"gaps": tuple(gaps)}
 
-    async def _asked(self, state: ResearchState) -> list[str]:
+    async def _model_queries(self, state: ResearchState) -> list[str]:
         """The queries that a model asks for in the next pass; empty if the report is good enough."""
         settings, done = self._settings.gaps, state.gap_iteration
         urls = {citation.url for citation in state.citations} - set(state.first_urls)
@@ -63,42 +63,42 @@ class Gaps:
         if done and (len(urls) >= settings.stop_urls or len(domains) >= settings.stop_domains):
             return []
         areas = state.refined.research_areas
-        asked = self._coverage.ask(query=state.query, report=state.written, areas=areas, most=settings.queries)
-        found = await or_none(asked, "coverage_unknown", AGENT) or Coverage(queries=areas)
-        critical, sure = bool(found.critical_gaps), found.confidence
-        if not needs_more_research(found.coverage, critical, sure, done + 1, state.written, settings.confidence):
+        call = self._coverage.ask(query=state.query, report=state.written, areas=areas, most=settings.queries)
+        reply = await or_none(call, "coverage_unknown", AGENT) or Coverage(queries=areas)
+        critical, confidence = bool(reply.critical_gaps), reply.confidence
+        if not needs_more_research(reply.coverage, critical, confidence, done + 1, state.written, settings.confidence):
             return []
-        return [query for query in dict.fromkeys(map(str.strip, found.queries)) if query][: settings.queries]
+        return [query for query in dict.fromkeys(map(str.strip, reply.queries)) if query][: settings.queries]
 
     async def fill(self, state: ResearchState) -> dict[str, Any]:
         """One pass over the gaps: search, cite, rewrite the report; it stays as it is if rewriting fails."""
-        number, known = state.gap_iteration + 1, [citation.url for citation in state.citations]
+        number, known_urls = state.gap_iteration + 1, [citation.url for citation in state.citations]
         queries = list(state.gaps) if self._by_model else gap_queries(state.gaps, state.query)
-        found = await self._searched(state, queries, number)
+        results = await self._search(state, queries, number)
         update = {
-            "filled": (*found, *state.filled),
+            "filled": (*results, *state.filled),
             "gap_iteration": number,
-            "first_urls": state.first_urls or tuple(known),
+            "first_urls": state.first_urls or tuple(known_urls),
         }
         filled = state.model_copy(update=update)
-        filled = filled.model_copy(update=(cited := await self._cite.run(filled)))
-        new = tuple(citation.url for citation in filled.citations if citation.url not in known)
-        current().events.emit(Round(number=number, queries=tuple(queries), new_sources=new))
-        if self._by_model and not self._worth_it(new, known):
+        filled = filled.model_copy(update=(cite_update := await self._cite.run(filled)))
+        new_urls = tuple(citation.url for citation in filled.citations if citation.url not in known_urls)
+        current().events.emit(Round(number=number, queries=tuple(queries), new_sources=new_urls))
+        if self._by_model and not self._is_useful(new_urls, known_urls):
             return {"gap_iteration": number, "gaps": ()}
-        written = await self._synthesize.write(filled, tier=self._settings.gap_model_tier) if filled.citations else {}
-        return {**update, **cited, **written} if written else update
+        rewrite = await self._synthesize.write(filled, tier=self._settings.gap_model_tier) if filled.citations else {}
+        return {**update, **cite_update, **rewrite} if rewrite else update
 
-    async def _searched(self, state: ResearchState, queries: list[str], number: int) -> list[AgentResult]:
+    async def _search(self, state: ResearchState, queries: list[str], number: int) -> list[AgentResult]:
         tasks = [
-            Subtask(id=f"gap-{number}-{place}", description=query, parent_area=area)
-            for place, (area, query) in enumerate(zip(state.gaps, queries, strict=True), start=1)
+            Subtask(id=f"gap-{number}-{i}", description=query, parent_area=area)
+            for i, (area, query) in enumerate(zip(state.gaps, queries, strict=True), start=1)
         ]
         iterations = self._settings.gaps.max_iterations or self._settings.of("react_max_iterations", 3)
         works = [lambda task=task: self._execute.react(state, task, iterations) for task in tasks]
         return await gather_ordered(works, self._settings.gaps.at_once, number)
 
-    def _worth_it(self, new: tuple[str, ...], known: list[str]) -> bool:
+    def _is_useful(self, new_urls: tuple[str, ...], known_urls: list[str]) -> bool:
         """Whether a pass found enough new pages, or one from a new domain."""
-        domains = {extract_domain(url) for url in new} - {extract_domain(url) for url in known}
-        return len(new) >= self._settings.gaps.new_urls or bool(domains)
+        domains = {extract_domain(url) for url in new_urls} - {extract_domain(url) for url in known_urls}
+        return len(new_urls) >= self._settings.gaps.new_urls or bool(domains)

@@ -36,8 +36,8 @@ def observations_similar(first: str, second: str) -> bool:
         return True
     if not 0.5 <= _length_ratio(first, second) <= 2.0:
         return False
-    known, words = set(first.split()), second.split()
-    return bool(words) and sum(len(word.encode()) > 3 and word in known for word in words) / len(words) > 0.7
+    first_words, words = set(first.split()), second.split()
+    return bool(words) and sum(len(word.encode()) > 3 and word in first_words for word in words) / len(words) > 0.7
 
 
 @validate_call
@@ -51,19 +51,19 @@ def react_should_stop(
     """
     if iteration < 2:
         return False
-    if thoughts and any(phrase in said.lower() for said in observations[-3:] for phrase in SUCCESS_PHRASES):
+    if thoughts and any(phrase in text.lower() for text in observations[-3:] for phrase in SUCCESS_PHRASES):
         return True
     if len(observations) < 2:
         return False
-    before, last = observations[-2:]
-    if observations_similar(before, last):
+    previous, last = observations[-2:]
+    if observations_similar(previous, last):
         return True
-    urls = [_found_urls(result) for result in results[-2:]]
-    return len(urls) == 2 and urls[0] == urls[1] > 0 and 0.8 < _length_ratio(last, before) < 1.2
+    counts = [_url_count(result) for result in results[-2:]]
+    return len(counts) == 2 and counts[0] == counts[1] > 0 and 0.8 < _length_ratio(last, previous) < 1.2
 
 
-def _found_urls(result: AgentResult) -> int:
-    outputs = (one.output for one in result.tool_outputs if one.success and one.tool == "web_search")
+def _url_count(result: AgentResult) -> int:
+    outputs = (o.output for o in result.tool_outputs if o.success and o.tool == "web_search")
     return sum(output.count("http") for output in outputs if isinstance(output, str))
 
 

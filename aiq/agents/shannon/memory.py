@@ -36,40 +36,40 @@ class Recall:
         """What prompts may show of the conversation: recalled turns or, if there are none, the end of the history."""
         if not self._settings.enabled:
             return {}
-        found = None
+        items = None
         if state.thread:
-            found = await or_none(self._hierarchical(state.thread, state.query), "memory_skipped", AGENT)
-        return {"memory": tuple(found or self._of_session(state.history))}
+            items = await or_none(self._hierarchical_items(state.thread, state.query), "memory_skipped", AGENT)
+        return {"memory": tuple(items or self._session_items(state.history))}
 
-    async def _hierarchical(self, thread: str, query: str) -> list[MemoryItem]:
+    async def _hierarchical_items(self, thread: str, query: str) -> list[MemoryItem]:
         """The latest interactions and those most similar to the query, without duplicates."""
         settings, memory = self._settings, _memory.get()
         recent = await memory.recent(thread, settings.recent)
         similar = await memory.similar(thread, query, settings.similar, settings.threshold)
-        merged, counts = merge_memory(as_memories(recent), as_memories(similar), (), settings.most)
-        if merged:
-            decision = Decision(name="memory", value=len(merged), cause="hierarchical", detail=dict(counts))
+        memories, counts = merge_memory(as_memories(recent), as_memories(similar), (), settings.most)
+        if memories:
+            decision = Decision(name="memory", value=len(memories), cause="hierarchical", detail=dict(counts))
             current().events.emit(decision)
-        return [MemoryItem(query=item["query"], answer=item["answer"], origin=item["_source"]) for item in merged]
+        return [MemoryItem(query=item["query"], answer=item["answer"], origin=item["_source"]) for item in memories]
 
-    def _of_session(self, history: Sequence[Turn]) -> list[MemoryItem]:
-        found = in_pairs(history[-self._settings.history :])
-        if found:
-            current().events.emit(Decision(name="memory", value=len(found), cause="session"))
-        return found
+    def _session_items(self, history: Sequence[Turn]) -> list[MemoryItem]:
+        items = in_pairs(history[-self._settings.history :])
+        if items:
+            current().events.emit(Decision(name="memory", value=len(items), cause="session"))
+        return items
 
     async def keep(self, state: ResearchState, answer: str) -> None:
         """Remember this turn for later ones, if the conversation has an id."""
         if self._settings.enabled and state.thread:
-            await or_none(self._kept(state, answer), "memory_not_kept", AGENT)
+            await or_none(self._remember(state, answer), "memory_not_kept", AGENT)
 
-    async def _kept(self, state: ResearchState, answer: str) -> None:
+    async def _remember(self, state: ResearchState, answer: str) -> None:
         memory, turns = _memory.get(), [(state.query, answer)]
         if not await memory.recent(state.thread, 1):  # in the first turn, also keep what was said before it
-            before = in_pairs(state.history[-self._settings.history :])
-            turns = [*((one.query, one.answer) for one in before if one.query), *turns]
-        for query, said in turns:
-            await memory.remember(state.thread, query, said, current().now)
+            earlier = in_pairs(state.history[-self._settings.history :])
+            turns = [*((item.query, item.answer) for item in earlier if item.query), *turns]
+        for query, reply in turns:
+            await memory.remember(state.thread, query, reply, current().now)
 
 
 def as_memories(turns: Sequence[Interaction]) -> list[dict[str, str]]:
@@ -78,10 +78,10 @@ def as_memories(turns: Sequence[Interaction]) -> list[dict[str, str]]:
 
 def in_pairs(history: Sequence[Turn]) -> list[MemoryItem]:
     """A history as interactions: each question with the answer that follows it; a missing side is empty."""
-    found: list[MemoryItem] = []
+    items: list[MemoryItem] = []
     for turn in history:
-        if turn.speaker == "user" or not found or found[-1].answer:
-            found.append(MemoryItem(query="", answer="", origin="session"))
+        if turn.speaker == "user" or not items or items[-1].answer:
+            items.append(MemoryItem(query="", answer="", origin="session"))
         side = "query" if turn.speaker == "user" else "answer"
-        found[-1] = found[-1].model_copy(update={side: turn.text})
-    return found
+        items[-1] = items[-1].model_copy(update={side: turn.text})
+    return items

@@ -47,24 +47,24 @@ class Place:
         """The report with new marks instead of its own; unchanged if none could be placed."""
         if not state.citations:
             return {}
-        bare = _MARK.sub("", state.written)
-        lines, sentences = citation_lines(state.citations), numbered(bare)
-        shown = [f"{n} {digest(text)} {text}" for n, text in enumerate(sentences, start=1)]
-        snippets = [f"{line}\n{one.snippet}" for line, one in zip(lines, state.citations, strict=True)]
-        found = await or_none(self._call.ask(sentences=shown, citations=snippets), "citations_not_placed", AGENT)
-        marks = [(m.sentence, m.citation, m.hash) for m in found.marks] if found else []
-        written, placed = placed_marks(bare, marks, len(lines), strict=self._strict)
-        if not placed:
-            written = await self._inline(state.written, snippets)
-            placed = len(_MARK.findall(written))
-        current().events.emit(Decision(name="citations_placed", value=placed, cause=f"{len(marks)} marks planned"))
-        return {"written": written}
+        bare_report = _MARK.sub("", state.written)
+        lines, sentences = citation_lines(state.citations), numbered(bare_report)
+        entries = [f"{n} {digest(text)} {text}" for n, text in enumerate(sentences, start=1)]
+        snippets = [f"{line}\n{citation.snippet}" for line, citation in zip(lines, state.citations, strict=True)]
+        reply = await or_none(self._call.ask(sentences=entries, citations=snippets), "citations_not_placed", AGENT)
+        marks = [(m.sentence, m.citation, m.hash) for m in reply.marks] if reply else []
+        report, count = placed_marks(bare_report, marks, len(lines), strict=self._strict)
+        if not count:
+            report = await self._mark_inline(state.written, snippets)
+            count = len(_MARK.findall(report))
+        current().events.emit(Decision(name="citations_placed", value=count, cause=f"{len(marks)} marks planned"))
+        return {"written": report}
 
-    async def _inline(self, report: str, citations: Sequence[str]) -> str:
+    async def _mark_inline(self, report: str, citations: Sequence[str]) -> str:
         """The report as marked by the model itself; unchanged if the model's text differs otherwise."""
         request = self._prompts.render("citer_inline.j2", report=report, citations=citations)
-        asked = ask(self._call.role, [Message(role="user", content=request)])
-        reply = await or_none(asked, "citations_not_placed", AGENT)
+        call = ask(self._call.role, [Message(role="user", content=request)])
+        reply = await or_none(call, "citations_not_placed", AGENT)
         return reply.text.strip() if reply and same_text(report, reply.text) else report
 
 
@@ -87,18 +87,18 @@ def placed_marks(
     Numbers count from 1; those out of range are ignored. `strict`: see `Place`; a neighbour with the hash is marked.
     """
     sentences = numbered(text)
-    chosen: dict[int, list[int]] = {}
-    for sentence, citation, stated in marks:
+    by_sentence: dict[int, list[int]] = {}
+    for sentence, citation, mark_hash in marks:
         near = [n for n in (sentence, sentence - 1, sentence + 1) if 1 <= n <= len(sentences)]
-        fits = [n for n in near if digest(sentences[n - 1]) == stated] if strict else near[: sentence in near]
-        if fits and 1 <= citation <= citations and citation not in chosen.setdefault(fits[0], []):
-            chosen[fits[0]].append(citation)
-    position, out = 0, []
-    for number, words in enumerate(sentences, start=1):
-        end = text.index(words, position) + len(words)
-        out.append(text[position:end] + "".join(f" [{n}]" for n in sorted(chosen.get(number, ()))))
+        matches = [n for n in near if digest(sentences[n - 1]) == mark_hash] if strict else near[: sentence in near]
+        if matches and 1 <= citation <= citations and citation not in by_sentence.setdefault(matches[0], []):
+            by_sentence[matches[0]].append(citation)
+    position, parts = 0, []
+    for number, sentence_text in enumerate(sentences, start=1):
+        end = text.index(sentence_text, position) + len(sentence_text)
+        parts.append(text[position:end] + "".join(f" [{n}]" for n in sorted(by_sentence.get(number, ()))))
         position = end
-    return "".join([*out, text[position:]]), sum(map(len, chosen.values()))
+    return "".join([*parts, text[position:]]), sum(map(len, by_sentence.values()))
 
 
 def same_text(before: str, after: str) -> bool:

@@ -70,13 +70,13 @@ def detect_language(
     if not total:
         return "English"
     if counts["han"] + counts["kana"] + counts["hangul"] > cjk_threshold * total:
-        chinese = not counts["kana"] or (han_by_kana is not None and counts["han"] > han_by_kana * counts["kana"])
-        return "Korean" if counts["hangul"] else "Chinese" if chinese else "Japanese"
+        is_chinese = not counts["kana"] or (han_by_kana is not None and counts["han"] > han_by_kana * counts["kana"])
+        return "Korean" if counts["hangul"] else "Chinese" if is_chinese else "Japanese"
     for script, language in (("cyrillic", "Russian"), ("arabic", "Arabic")):
         if counts[script] > 0.3 * total:
             return language
     lower = text.lower()
-    return next((name for name, letters in _LETTERS.items() if any(one in lower for one in letters)), "English")
+    return next((name for name, letters in _LETTERS.items() if any(letter in lower for letter in letters)), "English")
 
 
 def peel_quotes(text: str) -> str:
@@ -112,22 +112,22 @@ def repair_subtasks(
     """
     if not subtasks:
         return [Subtask(id="task-1", description=query[:200])] if complexity >= needed_from else []
-    return [_repaired(task, number) for number, task in enumerate(subtasks, start=1)]
+    return [_repair(task, number) for number, task in enumerate(subtasks, start=1)]
 
 
-def _repaired(task: Subtask, number: int) -> Subtask:
+def _repair(task: Subtask, number: int) -> Subtask:
     parameters = task.tool_parameters
     if task.suggested_tools and task.dependencies:
         parameters = {}
     elif task.suggested_tools and not parameters.get("tool"):
         parameters = {**parameters, "tool": task.suggested_tools[0]}
-    summing_up = any(word in task.description.lower() for word in SYNTHESIS_WORDS)
-    changed: dict[str, object] = {
+    is_synthesis = any(word in task.description.lower() for word in SYNTHESIS_WORDS)
+    changes: dict[str, object] = {
         "id": task.id or f"task-{number}",
         "tool_parameters": parameters,
-        "task_type": task.task_type or ("synthesis" if summing_up else ""),
+        "task_type": task.task_type or ("synthesis" if is_synthesis else ""),
     }
-    return task.model_copy(update=changed)
+    return task.model_copy(update=changes)
 
 
 def agent_role(agent_types: Sequence[str], index: int) -> str:
@@ -144,8 +144,8 @@ def topological_order(tasks: Mapping[str, Sequence[str]] | Sequence[Subtask]) ->
     """
     if not isinstance(tasks, Mapping):
         ids = [task.id for task in tasks]
-        if twice := sorted({name for name in ids if ids.count(name) > 1}):
-            raise ValueError(f"several subtasks have the id {', '.join(twice)}")
+        if duplicates := sorted({name for name in ids if ids.count(name) > 1}):
+            raise ValueError(f"several subtasks have the id {', '.join(duplicates)}")
         tasks = {task.id: task.dependencies for task in tasks}
     unknown = [f"{task} needs {need}" for task, needs in tasks.items() for need in needs if need not in tasks]
     if unknown:

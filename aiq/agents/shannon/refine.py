@@ -32,24 +32,24 @@ class Refine:
         )
         refined = Refinement(refined_query=query)
         if settings.enabled:
-            refined = await or_none(self._refined(state, language), "refine_skipped", AGENT) or refined
+            refined = await or_none(self._refine(state, language), "refine_skipped", AGENT) or refined
         sections = refined.research_areas if self._comprehensive else ()
         return {"refined": refined, "language": language, "sections": sections}
 
-    async def _refined(self, state: ResearchState, language: str) -> Refinement:
+    async def _refine(self, state: ResearchState, language: str) -> Refinement:
         """The model's reply, cut to the limits; an entity without a name is called by its first exact query."""
         query, settings = state.query, self._settings
-        found = await self._call.ask(query=query, limits=settings, language=language, **state.context)
-        if found is None or not found.refined_query.strip():
+        reply = await self._call.ask(query=query, limits=settings, language=language, **state.context)
+        if reply is None or not reply.refined_query.strip():
             return Refinement(refined_query=query, research_areas=(one_line(query),), rationale=UNREAD)
-        areas = dict.fromkeys(one_line(area) for area in found.research_areas if area.strip())
-        name = found.canonical_name.strip() or peel_quotes(next(iter(found.exact_queries), ""))
-        changed = {
-            "refined_query": found.refined_query.strip()[: settings.query_chars],
+        areas = dict.fromkeys(one_line(area) for area in reply.research_areas if area.strip())
+        name = reply.canonical_name.strip() or peel_quotes(next(iter(reply.exact_queries), ""))
+        changes = {
+            "refined_query": reply.refined_query.strip()[: settings.query_chars],
             "research_areas": tuple(areas)[: settings.max_areas] or (one_line(query),),
             "canonical_name": name,
         }
-        return found.model_copy(update=changed)
+        return reply.model_copy(update=changes)
 
 
 def one_line(text: str) -> str:

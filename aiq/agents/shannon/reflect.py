@@ -44,36 +44,36 @@ class Reflect:
         If evaluating or rewriting fails, report and quality stay as they are.
         """
         settings, quality, retries = self._settings, UNKNOWN, 0
-        while (found := await self._evaluated(state, retries)) is not None:
-            quality = found.score
+        while (evaluation := await self._evaluation(state, retries)) is not None:
+            quality = evaluation.score
             if not reflects_again(quality, retries, settings.threshold, settings.max_retries):
                 break
-            written = await self._synthesize.write(state, feedback=found.feedback or "It has to be better.")
-            if not written:
+            update = await self._synthesize.write(state, feedback=evaluation.feedback or "It has to be better.")
+            if not update:
                 break
-            state, retries = state.model_copy(update=written), retries + 1
+            state, retries = state.model_copy(update=update), retries + 1
         return {"written": state.written, "cut_off": state.cut_off, "quality": quality}
 
-    async def _evaluated(self, state: ResearchState, retry: int) -> Evaluation | None:
-        found = await or_none(self._evaluate(state), "reflection_skipped", AGENT)
-        if found is not None:
-            detail = {"retry": retry, "feedback": found.feedback}
-            decision = Decision(name="quality", value=found.score, cause=self._settings.evaluator, detail=detail)
+    async def _evaluation(self, state: ResearchState, retry: int) -> Evaluation | None:
+        evaluation = await or_none(self._evaluate(state), "reflection_skipped", AGENT)
+        if evaluation is not None:
+            detail = {"retry": retry, "feedback": evaluation.feedback}
+            decision = Decision(name="quality", value=evaluation.score, cause=self._settings.evaluator, detail=detail)
             current().events.emit(decision)
-        return found
+        return evaluation
 
     async def _constant(self, state: ResearchState) -> Evaluation:
         return Evaluation(score=reflection_score(state.written), feedback="The report is too short.")
 
     async def _coverage(self, state: ResearchState) -> Evaluation:
         """The share of sections with the promised length and citations."""
-        short = self._synthesize.uncovered(state.written, state)
-        lacks = "; ".join(f"the section {area} has {why}" for area, why in short.items())
-        return Evaluation(score=1 - len(short) / max(1, len(state.sections)), feedback=lacks)
+        shortfalls = self._synthesize.uncovered(state.written, state)
+        feedback = "; ".join(f"the section {area} has {amounts}" for area, amounts in shortfalls.items())
+        return Evaluation(score=1 - len(shortfalls) / max(1, len(state.sections)), feedback=feedback)
 
     async def _model(self, state: ResearchState) -> Evaluation:
         """The score that a model gives. Raises AgentError if no reply can be read."""
-        found = await self._call.ask(query=state.query, report=state.written, areas=state.refined.research_areas)
-        if found is None:
+        evaluation = await self._call.ask(query=state.query, report=state.written, areas=state.refined.research_areas)
+        if evaluation is None:
             raise AgentError("no reply, repaired or not, was an evaluation")
-        return found
+        return evaluation

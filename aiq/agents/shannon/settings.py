@@ -209,5 +209,5 @@ class ShannonSettings(ResearchSettings):
 
     def of(self, name: str, otherwise: Any = None) -> Any:
         """The value of a setting that may be null: its own, else the strategy's, else `otherwise` or the default."""
-        own, preset = getattr(self, name), strategy_preset(self.research_strategy)
-        return preset.get(name, otherwise or WITHOUT_STRATEGY[name]) if own is None else own
+        value, preset = getattr(self, name), strategy_preset(self.research_strategy)
+        return preset.get(name, otherwise or WITHOUT_STRATEGY[name]) if value is None else value

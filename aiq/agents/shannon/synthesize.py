@@ -41,13 +41,13 @@ class Synthesize:
         evidence = self._evidence(state)
         if not evidence and not current().stop_reason:
             raise AgentError("there is nothing to write a report from: no agent has found anything")
-        results = "\n\n".join(filter(None, (sanitize_output(result.response) for result in evidence)))
-        current().keep_draft(results)
-        if written := await self.write(state):
-            return written
-        if not results:
+        draft = "\n\n".join(filter(None, (sanitize_output(result.response) for result in evidence)))
+        current().keep_draft(draft)
+        if update := await self.write(state):
+            return update
+        if not draft:
             raise AgentError("there is no report: the synthesizer failed, and no agent has found anything")
-        return {"written": results}
+        return {"written": draft}
 
     async def write(self, state: ResearchState, feedback: str = "", tier: Tier | None = None) -> dict[str, Any]:
         """A report without its list of sources, and whether it was cut off.
@@ -61,34 +61,34 @@ class Synthesize:
         ]
         role = f"shannon.{tier or self._tier}.synthesizer"
         limit = effective_limit(role, self._limit(len(state.kept) + len(state.filled)))
-        last = await or_none(self._reply(role, messages, limit), "no_synthesis", AGENT)
-        if last is None:
+        reply = await or_none(self._reply(role, messages, limit), "no_synthesis", AGENT)
+        if reply is None:
             return {}
-        text = last.text.strip()
-        if self._stopped_early(last, state, limit):
-            more = await or_none(self._rest(role, messages, text, limit), "no_continuation", AGENT)
-            current().events.emit(Decision(name="continuation", value=more is not None, cause="it ended early"))
-            if more is not None:
-                last, text = more, f"{text}\n\n{more.text.strip()}"
-        cut = cut_by(last.finish_reason)
-        if cut and state.written and not state.cut_off:
-            current().events.emit(Recovery(what="rewrite_cut_off", detail=cut))
+        text = reply.text.strip()
+        if self._stopped_early(reply, state, limit):
+            continuation = await or_none(self._continuation(role, messages, text, limit), "no_continuation", AGENT)
+            current().events.emit(Decision(name="continuation", value=continuation is not None, cause="it ended early"))
+            if continuation is not None:
+                reply, text = continuation, f"{text}\n\n{continuation.text.strip()}"
+        cut_reason = cut_by(reply.finish_reason)
+        if cut_reason and state.written and not state.cut_off:
+            current().events.emit(Recovery(what="rewrite_cut_off", detail=cut_reason))
             return {}
         current().keep_draft(text)
-        return {"written": text, "cut_off": cut is not None}
+        return {"written": text, "cut_off": cut_reason is not None}
 
     def uncovered(self, text: str, state: ResearchState) -> dict[str, str]:
         """By section, what a report lacks of the promised length and citations.
 
         No more citations are required than there are sources.
         """
-        cited = minimum_citations(len(state.citations), self._settings.area_citations)
-        return shortfalls(text, state.sections, self._settings.area_chars, cited)
+        min_citations = minimum_citations(len(state.citations), self._settings.area_citations)
+        return shortfalls(text, state.sections, self._settings.area_chars, min_citations)
 
     def _evidence(self, state: ResearchState) -> list[AgentResult]:
         """The results that the prompt shows: all that fill gaps, and the first of the others."""
-        settings, found = self._settings, distinct([*state.filled, *state.kept], self._settings.same_above)
-        return select_evidence(found, len(state.filled) + settings.max_results, settings.result_chars)
+        settings, results = self._settings, distinct([*state.filled, *state.kept], self._settings.same_above)
+        return select_evidence(results, len(state.filled) + settings.max_results, settings.result_chars)
 
     def _request(self, state: ResearchState, feedback: str) -> str:
         settings = self._settings
@@ -122,23 +122,23 @@ class Synthesize:
     async def _reply(self, role: str, messages: Sequence[Message], max_tokens: int) -> Reply:
         """Ask for a reply. Raises AgentError if it is no report."""
         reply = await ask(role, messages, max_tokens=max_tokens, seconds=self._settings.timeout_seconds)
-        if why := why_no_answer(reply.text, current().replies):
-            raise AgentError(f"the synthesizer gave no report: {why}")
+        if reason := why_no_answer(reply.text, current().replies):
+            raise AgentError(f"the synthesizer gave no report: {reason}")
         return reply
 
     def _stopped_early(self, reply: Reply, state: ResearchState, limit: int) -> bool:
         settings = self._settings
-        cited = minimum_citations(len(state.citations), settings.area_citations)
+        min_citations = minimum_citations(len(state.citations), settings.area_citations)
         return needs_continuation(
             reply.finish_reason or "",
-            looks_complete(reply.text, state.sections, settings.area_chars, cited),
+            looks_complete(reply.text, state.sections, settings.area_chars, min_citations),
             limit,
             reply.usage.output_tokens,
             settings.continue_on_length,
             continuation_margin(limit, settings.margin_share, settings.margin_tokens),
         )
 
-    async def _rest(self, role: str, messages: Sequence[Message], text: str, limit: int) -> Reply:
+    async def _continuation(self, role: str, messages: Sequence[Message], text: str, limit: int) -> Reply:
         """The one continuation of a report, asked for with everything that the report was written from."""
         end = text[-self._settings.continuation_chars :]
         request = Message(role="user", content=self._prompts.render("continuation.j2", end=end))

@@ -89,7 +89,7 @@ def normalize_url(url: str) -> str:
         return url
     path = parts.path if parts.path == "/" else parts.path.removesuffix("/")
     parts = parts._replace(host=parts.host.lower().removeprefix("www."), path=path, query=_sorted_query(parts.query))
-    return _written(parts)
+    return _format(parts)
 
 
 def _sorted_query(query: str) -> str:
@@ -108,7 +108,7 @@ def _parameters(query: str) -> dict[str, list[str]]:
     return values
 
 
-def _written(parts: GoUrl) -> str:
+def _format(parts: GoUrl) -> str:
     text = f"{parts.scheme}:" if parts.scheme else ""
     if parts.opaque:
         text += parts.opaque
@@ -117,20 +117,20 @@ def _written(parts: GoUrl) -> str:
             text += "//"
         if parts.user is not None:
             text += (
-                ":".join(_encoded(unquote(one, errors=_AS_BYTES), "$&+,;=") for one in parts.user.split(":", 1)) + "@"
+                ":".join(_encode(unquote(part, errors=_AS_BYTES), "$&+,;=") for part in parts.user.split(":", 1)) + "@"
             )
-        text += _encoded(parts.host, "!$&'()*+,;=:[]<>\"") + _written_path(parts)
+        text += _encode(parts.host, "!$&'()*+,;=:[]<>\"") + _format_path(parts)
     return f"{text}?{parts.query}" if parts.query or parts.bare_query else text
 
 
-def _written_path(parts: GoUrl) -> str:
+def _format_path(parts: GoUrl) -> str:
     """The path as originally written, if that is well-formed and still decodes to the same; else encoded anew."""
     if _PATH.fullmatch(parts.raw_path) and unquote(parts.raw_path, errors=_AS_BYTES) == parts.path:
         return parts.raw_path
-    return _encoded(parts.path, "$&+,/:;=@")
+    return _encode(parts.path, "$&+,/:;=@")
 
 
-def _encoded(text: str, safe: str) -> str:
+def _encode(text: str, safe: str) -> str:
     return quote(text, safe=safe, errors=_AS_BYTES)
 
 
@@ -147,10 +147,10 @@ def extract_doi(url: str) -> str:
         return ""
     if "doi.org" in parts.host.lower() and parts.path not in ("", "/"):
         return parts.path.removeprefix("/")
-    if stated := _parameters(parts.query).get("doi", [""])[0]:
-        return stated
-    found = _DOI.search(parts.path)
-    return found[0] if found else ""
+    if doi := _parameters(parts.query).get("doi", [""])[0]:
+        return doi
+    match = _DOI.search(parts.path)
+    return match[0] if match else ""
 
 
 def registrable_domain(host: str) -> str:

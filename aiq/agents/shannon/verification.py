@@ -14,7 +14,7 @@ def parse_claims(text: str, maximum: int = 10) -> list[str]:
     """The claims of a numbered list: what follows `. `, else `) `, else `: `, in lines starting with a digit (1.14)."""
     claims = []
     for line in map(str.strip, text.splitlines()):
-        separator = next((one for one in (". ", ") ", ": ") if one in line), None)
+        separator = next((s for s in (". ", ") ", ": ") if s in line), None)
         if len(line) > 3 and line[0].isdigit() and separator and (claim := line.partition(separator)[2].strip()):
             claims.append(claim)
     return claims[:maximum]
@@ -32,9 +32,9 @@ def verify_claim(
     """
     if not citations or not supporting:
         return 0.0
-    credibilities = [one.credibility if isinstance(one, Citation) else one for one in citations]
+    credibilities = [citation.credibility if isinstance(citation, Citation) else citation for citation in citations]
     supports, conflicts = (
-        [credibilities[i] for i in which if 0 <= i < len(credibilities)] for which in (supporting, conflicting)
+        [credibilities[i] for i in positions if 0 <= i < len(credibilities)] for positions in (supporting, conflicting)
     )
     result = confidence * 0.5
     if supports:
@@ -54,17 +54,17 @@ def evidence_per_claim(claims: int, least: int = 3, most: int = 10, evaluations:
 @validate_call
 def nearest(claim: str, citations: Sequence[Citation], k: int) -> list[int]:
     """Positions of the k citations nearest to a claim, by BM25 (k1 1.5, b 0.75) times credibility."""
-    index = PassageIndex([(one.title, one.snippet) for one in citations])
-    scores = {place: score for place, score, _ in index.search(claim, len(citations), 0)}
-    weighed = [scores.get(place, 0.0) * one.credibility for place, one in enumerate(citations)]
-    return sorted(range(len(citations)), key=lambda place: -weighed[place])[:k]
+    index = PassageIndex([(citation.title, citation.snippet) for citation in citations])
+    scores = {i: score for i, score, _ in index.search(claim, len(citations), 0)}
+    weighed = [scores.get(i, 0.0) * citation.credibility for i, citation in enumerate(citations)]
+    return sorted(range(len(citations)), key=lambda i: -weighed[i])[:k]
 
 
 def cited_first(report: str, citations: int, most: int) -> list[int]:
     """Positions of at most `most` citations: first those that the report cites, by number, then the others."""
     cited = sorted({int(number) - 1 for number in re.findall(r"\[([0-9]{1,3})\]", report)})
-    order = [place for place in cited if 0 <= place < citations]
-    return [*order, *(place for place in range(citations) if place not in order)][:most]
+    order = [i for i in cited if 0 <= i < citations]
+    return [*order, *(i for i in range(citations) if i not in order)][:most]
 
 
 @validate_call
@@ -72,10 +72,10 @@ def aggregate_verification(
     confidences: Sequence[float], supported_from: float = 0.7, unsupported_below: float = 0.5
 ) -> VerificationSummary:
     """The summary of all claims; `overall` is sqrt(mean confidence x share of supported), 1 without claims (1.14)."""
-    claims, supported = len(confidences), sum(one >= supported_from for one in confidences)
+    claims, supported = len(confidences), sum(confidence >= supported_from for confidence in confidences)
     return VerificationSummary(
         claims=claims,
         supported=supported,
-        unsupported=tuple(place for place, one in enumerate(confidences) if one < unsupported_below),
+        unsupported=tuple(i for i, confidence in enumerate(confidences) if confidence < unsupported_below),
         overall=sqrt(sum(confidences) / claims * supported / claims) if claims else 1.0,
     )

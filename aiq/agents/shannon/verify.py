@@ -41,7 +41,7 @@ class Support(LenientRecord):
 
     def weighed(self, credibilities: Sequence[float]) -> float:
         """The claim's confidence, given the credibilities of all citations shown."""
-        supporting, conflicting = ([number - 1 for number in side] for side in (self.supporting, self.conflicting))
+        supporting, conflicting = ([n - 1 for n in numbers] for numbers in (self.supporting, self.conflicting))
         return verify_claim(supporting, conflicting, self.confidence, credibilities)
 
 
@@ -71,19 +71,19 @@ class Verify:
         texts = await or_none(self._claims(state.written), "verification_skipped", AGENT)
         if texts is None:
             return {"verification": Verification(overall=UNKNOWN, supported=0)}
-        works = [lambda at=at, text=text: self._checked(at, text, len(texts), state) for at, text in enumerate(texts)]
+        works = [lambda i=i, text=text: self._check(i, text, len(texts), state) for i, text in enumerate(texts)]
         claims = tuple(await gather_ordered(works, AT_ONCE, 0))
         confidences = [claim.confidence for claim in claims]
-        found = aggregate_verification(confidences, self._settings.supported_from, self._settings.unsupported_below)
+        summary = aggregate_verification(confidences, self._settings.supported_from, self._settings.unsupported_below)
         verification = Verification(
-            overall=found.overall,
-            supported=found.supported,
+            overall=summary.overall,
+            supported=summary.supported,
             claims=claims,
-            unsupported=tuple(claims[place].text for place in found.unsupported),
+            unsupported=tuple(claims[i].text for i in summary.unsupported),
             conflicts=tuple(claim.text for claim in claims if claim.supporting and claim.conflicting),
         )
-        detail = {"claims": found.claims, "supported": found.supported, "conflicts": len(verification.conflicts)}
-        current().events.emit(Decision(name="verification", value=found.overall, cause="", detail=detail))
+        detail = {"claims": summary.claims, "supported": summary.supported, "conflicts": len(verification.conflicts)}
+        current().events.emit(Decision(name="verification", value=summary.overall, cause="", detail=detail))
         return {"verification": verification}
 
     async def _claims(self, report: str) -> list[str]:
@@ -92,25 +92,25 @@ class Verify:
         reply = await ask(f"shannon.{settings.tier}.claims", [Message(role="user", content=request)], temperature=0)
         return parse_claims(reply.text, settings.max_claims)
 
-    async def _checked(self, number: int, text: str, claims: int, state: ResearchState) -> Claim:
+    async def _check(self, number: int, text: str, claims: int, state: ResearchState) -> Claim:
         """A claim with its confidence. Each check is an agent of its own, so that they do not share a token budget."""
         settings, call = self._settings, self._verdict if self._settings.verdicts else self._support
-        shown = [
-            {"number": place + 1, "title": one.title or one.source, "text": one.snippet[: settings.snippet_chars]}
-            for place in self._places(text, claims, state)
-            for one in [state.citations[place]]
+        citations = [
+            {"number": i + 1, "title": c.title or c.source, "text": c.snippet[: settings.snippet_chars]}
+            for i in self._positions(text, claims, state)
+            for c in [state.citations[i]]
         ]
-        found = await or_none(call.ask(claim=text, citations=shown), "claim_not_checked", f"{AGENT}-{number + 1}")
-        if found is None:
+        reply = await or_none(call.ask(claim=text, citations=citations), "claim_not_checked", f"{AGENT}-{number + 1}")
+        if reply is None:
             return Claim(text=text, confidence=UNKNOWN)
-        confidence = found.weighed([one.credibility for one in state.citations[: settings.max_citations]])
-        return Claim(text=text, supporting=found.supporting, conflicting=found.conflicting, confidence=confidence)
+        confidence = reply.weighed([citation.credibility for citation in state.citations[: settings.max_citations]])
+        return Claim(text=text, supporting=reply.supporting, conflicting=reply.conflicting, confidence=confidence)
 
-    def _places(self, claim: str, claims: int, state: ResearchState) -> list[int]:
+    def _positions(self, claim: str, claims: int, state: ResearchState) -> list[int]:
         """Positions of the citations to check a claim against: the first or, for verdicts, the nearest cited ones."""
-        every, most = len(state.citations), self._settings.max_citations
+        total, limit = len(state.citations), self._settings.max_citations
         if not self._settings.verdicts:
-            return list(range(every))[:most]
-        cited = cited_first(state.written, every, most)
-        near = nearest(claim, [state.citations[place] for place in cited], evidence_per_claim(claims))
-        return [cited[place] for place in near]
+            return list(range(total))[:limit]
+        cited = cited_first(state.written, total, limit)
+        near = nearest(claim, [state.citations[i] for i in cited], evidence_per_claim(claims))
+        return [cited[i] for i in near]

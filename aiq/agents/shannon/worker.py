@@ -66,57 +66,57 @@ class Worker:
         if spent := current().spent():
             return task.result("", [], spent)
         with attributed_to(task.agent_id):
-            return await (self._asked(task) if task.forced is None else self._forced(task, *task.forced))
+            return await (self._run_agent(task) if task.forced is None else self._run_search(task, *task.forced))
 
-    async def _forced(self, task: Task, tool: Tool, query: str) -> AgentResult:
+    async def _run_search(self, task: Task, tool: Tool, query: str) -> AgentResult:
         """Run the planned search, without a model: its content is the response."""
         current_ledger().record_tool(tool.name)
         output, content = await call(tool, {"query": query})
         return task.result(content, [output]) if output.success else task.result("", [output], content)
 
-    async def _asked(self, task: Task) -> AgentResult:
+    async def _run_agent(self, task: Task) -> AgentResult:
         outputs: list[ToolOutput] = []
-        brought: list[str] = []
+        contents: list[str] = []
         try:
-            text = await self._conversation(task, outputs, brought)
+            text = await self._conversation(task, outputs, contents)
         except (AgentError, ModelError) as error:
             log_failure(error, "agent_cut_short")
-            return task.result("\n\n".join(brought), outputs, str(error))
-        return task.result("\n\n".join(brought) if why_no_answer(text, current().replies) else text, outputs)
+            return task.result("\n\n".join(contents), outputs, str(error))
+        return task.result("\n\n".join(contents) if why_no_answer(text, current().replies) else text, outputs)
 
-    async def _conversation(self, task: Task, outputs: list[ToolOutput], brought: list[str]) -> str:
-        """The agent's answer; adds the tools' outputs to `outputs` and the content of successful ones to `brought`."""
+    async def _conversation(self, task: Task, outputs: list[ToolOutput], contents: list[str]) -> str:
+        """The agent's answer; adds the tools' outputs to `outputs` and the content of successful ones to `contents`."""
         messages = [
             Message(
                 role="system", content=self._prompts.render("researcher.j2", persona=task.persona, rounds=self._rounds)
             ),
             Message(role="user", content=self._prompts.render("researcher_request.j2", task=task, **now())),
         ]
-        role, offered = f"shannon.{task.tier}.researcher", [definition(tool) for tool in task.tools]
+        role, definitions = f"shannon.{task.tier}.researcher", [definition(tool) for tool in task.tools]
         for turn in range(self._rounds):
             if turn and current().spent():
                 return ""  # the report is written from what the tools returned
-            reply = await ask(role, messages, tools=offered)
+            reply = await ask(role, messages, tools=definitions)
             if not reply.tool_calls:
                 return reply.text
-            messages += [reply.message, *await self._calls(reply, task.tools, turn, outputs, brought)]
+            messages += [reply.message, *await self._call_tools(reply, task.tools, turn, outputs, contents)]
         return (await ask(role, messages)).text
 
-    async def _calls(
-        self, reply: Reply, tools: Sequence[Tool], turn: int, outputs: list[ToolOutput], brought: list[str]
+    async def _call_tools(
+        self, reply: Reply, tools: Sequence[Tool], turn: int, outputs: list[ToolOutput], contents: list[str]
     ) -> list[Message]:
         """The tools' answers to a reply, in the order of its calls."""
         by_name, answers = {tool.name: tool for tool in tools}, []
-        for index, made in enumerate(reply.tool_calls):
-            if tool := by_name.get(made.name):
+        for index, tool_call in enumerate(reply.tool_calls):
+            if tool := by_name.get(tool_call.name):
                 with nested_call(turn, index, None):
-                    output, content = await call(tool, made.arguments, made.id)
+                    output, content = await call(tool, tool_call.arguments, tool_call.id)
                 outputs.append(output)
-                brought += [content] if output.success else []
+                contents += [content] if output.success else []
             else:
-                content = f"Error: there is no tool '{made.name}'; there are: {', '.join(by_name) or 'none'}"
-                current().events.emit(Recovery(what="unknown_tool", detail=made.name))
-            answers.append(Message(role="tool", content=content, tool_call_id=made.id))
+                content = f"Error: there is no tool '{tool_call.name}'; there are: {', '.join(by_name) or 'none'}"
+                current().events.emit(Recovery(what="unknown_tool", detail=tool_call.name))
+            answers.append(Message(role="tool", content=content, tool_call_id=tool_call.id))
         return answers
 
 
@@ -127,8 +127,8 @@ async def call(tool: Tool, arguments: Mapping[str, Any] | str, call_id: str | No
         result = await current().call_tool(tool.name, arguments, call_id)
     except ToolError as error:
         return ToolOutput(tool=kind, success=False, output=str(error)), f"Error: {error}"
-    found = json.dumps(found_in(tool.name, result), ensure_ascii=False)
-    return ToolOutput(tool=kind, success=True, output=found), result.content
+    output = json.dumps(found_in(tool.name, result), ensure_ascii=False)
+    return ToolOutput(tool=kind, success=True, output=output), result.content
 
 
 def kind_of(name: str) -> str:

@@ -60,10 +60,10 @@ class Workflow:
             review["verify"] = Verify(settings.verification, prompts).run
 
         graph = StateGraph(ResearchState)
-        for place, (name, stage) in enumerate({**research, "fill_gaps": gaps.fill, **review}.items()):
-            graph.add_node(name, _as_node(name, place, stage))
-        for before, after in [*pairwise([START, *research]), *pairwise([*review, END])]:
-            graph.add_edge(before, after)
+        for position, (name, stage) in enumerate({**research, "fill_gaps": gaps.fill, **review}.items()):
+            graph.add_node(name, _as_node(name, position, stage))
+        for source, target in [*pairwise([START, *research]), *pairwise([*review, END])]:
+            graph.add_edge(source, target)
         graph.add_conditional_edges("find_gaps", _if_gaps("fill_gaps"), ["fill_gaps", "reflect"])
         graph.add_conditional_edges("fill_gaps", _if_gaps("find_gaps"), ["find_gaps", "reflect"])
         self.graph: Graph = graph.compile(checkpointer=False)
@@ -74,7 +74,7 @@ def _if_gaps(stage: str) -> Callable[[ResearchState], str]:
     return lambda state: stage if state.gaps else "reflect"
 
 
-def _as_node(name: str, place: int, stage: Stage) -> Any:
+def _as_node(name: str, position: int, stage: Stage) -> Any:
     """A stage as a node that emits its event; sources are numbered in the order of the stages."""
 
     async def node(state: ResearchState) -> Any:
@@ -83,7 +83,7 @@ def _as_node(name: str, place: int, stage: Stage) -> Any:
         if name in SPARED and (spent := session.spent()):
             session.events.emit(Decision(name="stage_spared", value=name, cause=spent))
             return {"gaps": ()}
-        with nested_call(place, state.gap_iteration, None):
+        with nested_call(position, state.gap_iteration, None):
             return await stage(state)
 
     return node

@@ -104,8 +104,8 @@ Said = Any
 
 def roles(plans: Sequence[Said], **said: Said) -> Callable[[ChatRequest], ChatReply | int]:
     """One plan per iteration, the last one repeating; the other roles say what is given, or by default the simplest."""
-    left = list(plans)
-    plain: dict[str, Said] = {
+    remaining = list(plans)
+    defaults: dict[str, Said] = {
         "decomposer": DECOMPOSED,
         "scanner": found,
         "extractor": found,
@@ -118,9 +118,9 @@ def roles(plans: Sequence[Said], **said: Said) -> Callable[[ChatRequest], ChatRe
 
     def script(request: ChatRequest) -> ChatReply | int:
         role = request.role.removeprefix("planner.")
-        reply = {**plain, **said}.get(role)
+        reply = {**defaults, **said}.get(role)
         if role == "planner":
-            reply = left.pop(0) if len(left) > 1 else left[0]
+            reply = remaining.pop(0) if len(remaining) > 1 else remaining[0]
         if callable(reply):
             reply = reply(request)
         if isinstance(reply, int | tuple):

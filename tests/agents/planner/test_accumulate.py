@@ -36,32 +36,32 @@ def called(given: PlannerState, page: DataPage, **arguments: Any) -> PlannerStat
 
 
 def test_sub_questions_and_perspectives_are_replaced() -> None:
-    given = state(sub_questions=questions(1), perspectives=(Perspective(name="A", focus="a"),))
-    found = after(given, "decomposer", DecomposerOutput(sub_questions=questions(1, 2, 3)))
-    found = after(found, "perspective", PerspectiveOutput(perspectives=(Perspective(name="B", focus="b"),)))
-    assert [question.priority for question in found.sub_questions] == [1, 2, 3]
-    assert [view.name for view in found.perspectives] == ["B"]
+    initial = state(sub_questions=questions(1), perspectives=(Perspective(name="A", focus="a"),))
+    result = after(initial, "decomposer", DecomposerOutput(sub_questions=questions(1, 2, 3)))
+    result = after(result, "perspective", PerspectiveOutput(perspectives=(Perspective(name="B", focus="b"),)))
+    assert [question.priority for question in result.sub_questions] == [1, 2, 3]
+    assert [view.name for view in result.perspectives] == ["B"]
 
 
 def test_an_aggregator_adds_its_results_and_updates_the_total() -> None:
     out = AggregatorOutput(results=(COUNTS,), insights=("AI leads.",), total_dataset_size=165, sources=TEN)
-    found = after(state(aggregations=(COUNTS,), total_docs=20), "aggregator", out)
-    assert (len(found.aggregations), found.insights, found.total_docs) == (2, ("AI leads.",), 165)
-    assert (found.docs_fetched, found.needs_full_scan) == (10, True)
+    result = after(state(aggregations=(COUNTS,), total_docs=20), "aggregator", out)
+    assert (len(result.aggregations), result.insights, result.total_docs) == (2, ("AI leads.",), 165)
+    assert (result.docs_fetched, result.needs_full_scan) == (10, True)
     assert after(state(total_docs=200), "aggregator", out).total_docs == 200
 
 
 def test_documents_are_counted_once_165_and_not_175() -> None:
-    given = called(state(), DataPage(documents=TEN, total=165))
-    assert (given.docs_fetched, given.needs_full_scan) == (10, True)
-    found = after(given, "scanner", ScannerOutput(docs_scanned=165, sources=ALL, total=165))
-    assert (found.docs_fetched, found.unfetched, found.needs_full_scan) == (165, 0, False)
+    initial = called(state(), DataPage(documents=TEN, total=165))
+    assert (initial.docs_fetched, initial.needs_full_scan) == (10, True)
+    result = after(initial, "scanner", ScannerOutput(docs_scanned=165, sources=ALL, total=165))
+    assert (result.docs_fetched, result.unfetched, result.needs_full_scan) == (165, 0, False)
 
 
 def test_documents_of_two_tools_with_the_same_ids_are_different() -> None:
-    given = called(state(), DataPage(documents=(document("t:1"), document("t:2")), total=2))
-    found = after(given, "scanner", ScannerOutput(sources=(document("u:1"), document("u:2"))))
-    assert found.docs_fetched == 4
+    initial = called(state(), DataPage(documents=(document("t:1"), document("t:2")), total=2))
+    result = after(initial, "scanner", ScannerOutput(sources=(document("u:1"), document("u:2"))))
+    assert result.docs_fetched == 4
 
 
 def test_a_scan_is_done_even_if_it_found_nothing() -> None:
@@ -70,46 +70,46 @@ def test_a_scan_is_done_even_if_it_found_nothing() -> None:
 
 @pytest.mark.parametrize(("name", "kind"), [("scanner", ScannerOutput), ("extractor", ExtractorOutput)])
 def test_claims_are_added_once_ignoring_case(name: str, kind: Any) -> None:
-    new = (finding("AI leads."), finding("Cloud follows."), finding("cloud follows. "), finding(" "))
-    found = after(state(findings=(finding("ai LEADS."),)), name, kind(findings=new))
-    assert [(one.id, one.claim) for one in found.findings] == [("f_1", "ai LEADS."), ("f_2", "Cloud follows.")]
+    findings = (finding("AI leads."), finding("Cloud follows."), finding("cloud follows. "), finding(" "))
+    result = after(state(findings=(finding("ai LEADS."),)), name, kind(findings=findings))
+    assert [(f.id, f.claim) for f in result.findings] == [("f_1", "ai LEADS."), ("f_2", "Cloud follows.")]
 
 
 def test_documents_of_an_extraction_count_as_read() -> None:
-    given = state(documents=TEN)
-    found = after(given, "extractor", ExtractorOutput(sources=(document("t:3", read=True),)))
-    assert [d.key for d in found.documents if d.read] == ["t:3"]
-    assert found.docs_fetched == 10
+    initial = state(documents=TEN)
+    result = after(initial, "extractor", ExtractorOutput(sources=(document("t:3", read=True),)))
+    assert [d.key for d in result.documents if d.read] == ["t:3"]
+    assert result.docs_fetched == 10
 
 
 def test_a_validator_replaces_the_confidence() -> None:
     issue = ValidationIssue(issue_type="relevance", description="off")
     out = ValidatorOutput(status="passed", issues=(issue,), confidence_scores={"sq_1": 0.5}, overall_confidence=0.4)
-    found = after(state(confidence=0.6), "validator", out)
-    assert (found.validation_status, found.validation_issues) == ("passed", (issue,))
-    assert (found.confidence, found.question_confidence) == (0.4, {"sq_1": 0.5})
-    rich = found.model_copy(
+    result = after(state(confidence=0.6), "validator", out)
+    assert (result.validation_status, result.validation_issues) == ("passed", (issue,))
+    assert (result.confidence, result.question_confidence) == (0.4, {"sq_1": 0.5})
+    rich = result.model_copy(
         update={"aggregations": (COUNTS,), "findings": (finding(),), "documents": TEN, "total_docs": 10}
     )
-    assert with_progress(found, rich, REGISTRY).confidence == 0.4
+    assert with_progress(result, rich, REGISTRY).confidence == 0.4
 
 
 def test_gaps_are_replaced_and_the_recommendation_is_kept() -> None:
     gap = ResearchGap(gap_description="AI")
     out = GapAnalyzerOutput(gaps=(gap,), recommendation="CONTINUE_RESEARCH")
-    found = after(state(gaps=(gap, gap)), "gap_analyzer", out)
-    assert (found.gaps, found.recommendation) == ((gap,), "CONTINUE_RESEARCH")
+    result = after(state(gaps=(gap, gap)), "gap_analyzer", out)
+    assert (result.gaps, result.recommendation) == ((gap,), "CONTINUE_RESEARCH")
 
 
 def test_a_synthesizer_writes_the_report() -> None:
     out = SynthesizerOutput(report="R", key_findings=("k",), confidence=0.8, limitations=("l",))
-    found = after(state(), "synthesizer", out)
-    assert (found.report, found.key_findings, found.confidence, found.limitations) == ("R", ("k",), 0.8, ("l",))
+    result = after(state(), "synthesizer", out)
+    assert (result.report, result.key_findings, result.confidence, result.limitations) == ("R", ("k",), 0.8, ("l",))
 
 
 def test_a_tool_call_keeps_its_arguments_for_a_scan() -> None:
-    found = called(state(), DataPage(documents=TEN, total=165, aggregations=(COUNTS,)), filters="{}")
-    assert (found.last_tool_args, len(found.calls), len(found.aggregations)) == ({"filters": "{}"}, 1, 1)
+    result = called(state(), DataPage(documents=TEN, total=165, aggregations=(COUNTS,)), filters="{}")
+    assert (result.last_tool_args, len(result.calls), len(result.aggregations)) == ({"filters": "{}"}, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_a_scan_is_needed_if_some_but_not_all_documents_are_fetched(fetched: int
 
 
 def test_an_outcome_with_nothing_new_does_not_call_for_another_scan() -> None:
-    done = state(documents=ALL, total_docs=600)
-    assert not called(done, DataPage(documents=TEN, total=600)).needs_full_scan
-    assert called(done, DataPage(documents=TEN, total=700)).needs_full_scan
+    initial = state(documents=ALL, total_docs=600)
+    assert not called(initial, DataPage(documents=TEN, total=600)).needs_full_scan
+    assert called(initial, DataPage(documents=TEN, total=700)).needs_full_scan
 
 
 def test_a_tools_answer_without_documents_is_a_note() -> None:
@@ -130,16 +130,16 @@ def test_a_tools_answer_without_documents_is_a_note() -> None:
 
 
 def test_failed_calls_change_nothing() -> None:
-    given = state()
+    initial = state()
     outcomes = [Outcome(name="scanner", error="timeout"), Outcome(name="t", is_tool=True, error="unknown")]
-    assert accumulated(given, outcomes, REGISTRY) == given
+    assert accumulated(initial, outcomes, REGISTRY) == initial
 
 
 def quiet(name: str, output: Any, *, new: bool = False, **more: Any) -> int:
-    given = state(quiet=2)
+    initial = state(quiet=2)
     outcome = Outcome(name=name, output=output, **more)
-    found = accumulated(given.model_copy(update={"outcomes": (outcome,)}), [outcome], REGISTRY)
-    return with_progress(given, found, REGISTRY).quiet
+    result = accumulated(initial.model_copy(update={"outcomes": (outcome,)}), [outcome], REGISTRY)
+    return with_progress(initial, result, REGISTRY).quiet
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ GAP = (ResearchGap(gap_description="AI"),)
     ],
 )
 def test_after_results(given: dict[str, Any], route: str, why: str) -> None:
-    found, cause = after_accumulation(state(**given), SETTINGS)
-    assert found == route
+    next_route, cause = after_accumulation(state(**given), SETTINGS)
+    assert next_route == route
     assert why in cause
 
 
@@ -55,5 +55,5 @@ def test_after_a_plan_without_calls(given: dict[str, Any], route: str) -> None:
 
 def test_the_thresholds_are_settings() -> None:
     settings = configured(PlannerSettings, max_iterations=2, confidence=0.5, no_new_batches=1)
-    for given in ({"iteration": 2}, {"confidence": 0.5}, {"quiet": 1}):
-        assert after_accumulation(state(**given), settings)[0] == "synthesis"
+    for fields in ({"iteration": 2}, {"confidence": 0.5}, {"quiet": 1}):
+        assert after_accumulation(state(**fields), settings)[0] == "synthesis"

@@ -49,11 +49,11 @@ TEXTS = {
 
 @pytest.mark.parametrize(("category", "text"), [(name, text) for name, texts in TEXTS.items() for text in texts])
 def test_a_text_has_the_first_category_whose_pattern_matches(category: str, text: str) -> None:
-    found = categorise_text(text)
+    result = categorise_text(text)
     if text.startswith("504"):  # a gateway's timeout is a timeout: that category comes first
-        assert found is Category.TIMEOUT
+        assert result is Category.TIMEOUT
     else:
-        assert found == category
+        assert result == category
 
 
 @pytest.mark.parametrize(
@@ -120,21 +120,21 @@ def test_arguments_are_halved_down_to_their_floors(agent: Any, arguments: Any, s
 
 async def tried(failures: list[Exception], arguments: Any = None, retries: int = 2) -> tuple[list[Any], list[Event]]:
     """The arguments of each attempt of a call that fails this often; raises what the last attempt raises."""
-    seen: list[Any] = []
+    attempts: list[Any] = []
     events: list[Event] = []
 
-    async def call(given: Any) -> None:
-        seen.append(given)
-        if len(seen) <= len(failures):
-            raise failures[len(seen) - 1]
+    async def call(args: Any) -> None:
+        attempts.append(args)
+        if len(attempts) <= len(failures):
+            raise failures[len(attempts) - 1]
 
     settings = CallSettings(at_once=1, retries=retries, first_seconds=0, timeout_seconds=1)
     with make_session(events=EventLog(events.append)).bind():
         try:
             await with_retries("scanner", call, arguments or {}, Scanner.floors, settings)
         except Exception as error:
-            seen.append(error)
-    return seen, events
+            attempts.append(error)
+    return attempts, events
 
 
 BUSY = ToolError(ToolErrorKind.HTTP, "HTTP 503")
@@ -164,8 +164,8 @@ async def test_permanent_failures_are_not_retried(error: Exception) -> None:
 
 async def test_after_a_token_limit_less_is_asked_for() -> None:
     too_long = ModelError("prompt is too long", status=400)
-    seen, events = await tried([too_long, too_long], {"batch_size": 75})
-    assert seen == [{"batch_size": 75}, {"batch_size": 37}, {"batch_size": 18}]
+    attempts, events = await tried([too_long, too_long], {"batch_size": 75})
+    assert attempts == [{"batch_size": 75}, {"batch_size": 37}, {"batch_size": 18}]
     retries = [event for event in events if isinstance(event, Recovery)]
     assert ["'batch_size': 37" in retries[0].detail, "'batch_size': 18" in retries[1].detail] == [True, True]
 
@@ -174,7 +174,7 @@ async def test_each_wait_is_twice_as_long() -> None:
     settings = CallSettings(at_once=1, retries=2, first_seconds=0.01, timeout_seconds=1)
     events: list[Event] = []
 
-    async def call(given: Any) -> None:
+    async def call(args: Any) -> None:
         raise BUSY
 
     with make_session(events=EventLog(events.append)).bind(), pytest.raises(ToolError):

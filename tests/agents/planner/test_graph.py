@@ -88,8 +88,8 @@ async def test_calls_that_depend_on_others_run_after_them_and_know_what_they_fou
     async with planned(roles([FIRST, later, plan(next_action="synthesize")])) as (_, bench):
         agents = [event.agent for event in bench.logged(AgentStarted)]
         assert agents[1:] == ["scanner", "extractor", "validator", "gap_analyzer", "synthesizer"]
-        (asked,) = bench.endpoint.of("planner.validator")
-        assert asked.last_user.count("<finding>") == 9  # six of the scan, three of the extractor
+        (request,) = bench.endpoint.of("planner.validator")
+        assert request.last_user.count("<finding>") == 9  # six of the scan, three of the extractor
         assert "Documents fetched: 165 of 165" in bench.endpoint.of("planner.gap_analyzer")[0].last_user
 
 

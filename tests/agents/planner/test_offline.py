@@ -22,8 +22,8 @@ if "PYTHONPATH" in os.environ:
 
 def ran(folder: Path, name: str, *overrides: str) -> list[dict[str, Any]]:
     """The rows of a run, by sample."""
-    given = ["runner.progress=false", f"name={name}", *overrides]
-    assert main(["run", *given]) == 0
+    options = ["runner.progress=false", f"name={name}", *overrides]
+    assert main(["run", *options]) == 0
     rows = Workplace.lines(run_of(folder, name) / "samples.jsonl")
     return sorted(rows, key=lambda row: str(row["sample_id"]))
 
@@ -70,9 +70,9 @@ def test_a_scan_over_the_events_server_is_replayed_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: Callable[[], AbstractContextManager[list[str]]]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = ["experiment=planner_events", "dataset.ids=[14]", "cassette.dir=recording"]
+    options = ["experiment=planner_events", "dataset.ids=[14]", "cassette.dir=recording"]
     with served() as events:
-        (row,) = ran(tmp_path, "recorded", *asked, "cassette=record", *events)
+        (row,) = ran(tmp_path, "recorded", *options, "cassette=record", *events)
     extras = row["extras"]
     assert row["status"] == "completed"
     assert 0 < extras["documents"] <= 300
@@ -80,6 +80,6 @@ def test_a_scan_over_the_events_server_is_replayed_without_it(
     assert row["audit"]["removed_citations"] == []
     assert row["audit"]["valid_citations"]
 
-    (again,) = ran(tmp_path, "replayed", *asked, "cassette=replay", "tools.mcp.events.command=[no-such-program]")
-    assert again | {"timing": None} == row | {"timing": None}
+    (replayed,) = ran(tmp_path, "replayed", *options, "cassette=replay", "tools.mcp.events.command=[no-such-program]")
+    assert replayed | {"timing": None} == row | {"timing": None}
     assert Workplace.values(run_of(tmp_path, "replayed")) == Workplace.values(run_of(tmp_path, "recorded"))

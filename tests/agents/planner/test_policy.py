@@ -30,30 +30,30 @@ def unfetched(**more: Any) -> PlannerState:
 
 @BOTH
 def test_after_the_last_iteration_only_the_report_is_written(policy: str) -> None:
-    found = settle(policy, plan("scanner", tools=[("t", {})]), unfetched(iteration=11))
-    assert (called(found), found.cause) == (["synthesizer"], "Max iterations reached")
+    ruling = settle(policy, plan("scanner", tools=[("t", {})]), unfetched(iteration=11))
+    assert (called(ruling), ruling.cause) == (["synthesizer"], "Max iterations reached")
 
 
 def test_validator_and_gap_analyzer_can_run_before_the_report() -> None:
     """Not with strict_source: with statistics and nothing left to scan, any other plan becomes the report."""
-    given = state(iteration=2, aggregations=COUNTS)
+    current = state(iteration=2, aggregations=COUNTS)
     for planned in (plan("validator", next_action="validate"), plan("gap_analyzer", next_action="analyze_gaps")):
-        assert called(settle("document", planned, given)) == [planned["sub_agent_calls"][0]["agent_name"]]
-        assert called(settle("strict_source", planned, given)) == ["synthesizer"]
+        assert called(settle("document", planned, current)) == [planned["sub_agent_calls"][0]["agent_name"]]
+        assert called(settle("strict_source", planned, current)) == ["synthesizer"]
 
 
 @BOTH
 def test_a_scan_is_added_if_documents_are_unfetched(policy: str) -> None:
-    found = settle(policy, plan("validator", tools=[("t", {})]), unfetched())
-    (scan,) = [call for call in found.decision.sub_agent_calls if call.agent_name == "scanner"]
+    ruling = settle(policy, plan("validator", tools=[("t", {})]), unfetched())
+    (scan,) = [call for call in ruling.decision.sub_agent_calls if call.agent_name == "scanner"]
     assert scan.arguments == {"batch_size": 100, "max_batches": 10}
-    assert found.scans
-    assert not found.decision.tool_calls
+    assert ruling.scans
+    assert not ruling.decision.tool_calls
 
 
 def test_other_planned_calls_wait_for_the_added_scan() -> None:
-    found = settle("document", plan("gap_analyzer", "synthesizer"), unfetched())
-    assert [(call.agent_name, call.depends_on) for call in found.decision.sub_agent_calls] == [
+    ruling = settle("document", plan("gap_analyzer", "synthesizer"), unfetched())
+    assert [(call.agent_name, call.depends_on) for call in ruling.decision.sub_agent_calls] == [
         ("scanner", ()),
         ("gap_analyzer", (0,)),
     ]
@@ -63,10 +63,10 @@ def test_other_planned_calls_wait_for_the_added_scan() -> None:
 @BOTH
 def test_a_planned_scan_is_kept_as_it_is(policy: str) -> None:
     planned = plan(("scanner", {"batch_size": 50}), tools=[("t", {})])
-    found = settle(policy, planned, unfetched())
-    assert called(found) == ["scanner", "t"]
-    assert found.decision.sub_agent_calls[0].arguments == {"batch_size": 50}
-    assert found.scans
+    ruling = settle(policy, planned, unfetched())
+    assert called(ruling) == ["scanner", "t"]
+    assert ruling.decision.sub_agent_calls[0].arguments == {"batch_size": 50}
+    assert ruling.scans
 
 
 @BOTH
@@ -83,20 +83,20 @@ def test_without_statistics_only_the_document_scans() -> None:
 @pytest.mark.parametrize("action", ["complete", "synthesize"])
 def test_ending_the_research_is_one_call_of_the_synthesizer(policy: str, action: str) -> None:
     planned = plan("scanner", "aggregator", tools=[("t", {})], next_action=action)
-    found = settle(policy, planned, state(iteration=2, findings=(finding(),)))
-    assert called(found) == ["synthesizer"]
+    ruling = settle(policy, planned, state(iteration=2, findings=(finding(),)))
+    assert called(ruling) == ["synthesizer"]
 
 
 @BOTH
 def test_the_synthesizer_alone_ends_too(policy: str) -> None:
-    found = settle(policy, plan("synthesizer"), state(iteration=2, findings=(finding(),)))
-    assert found.decision.next_action == "synthesize"
+    ruling = settle(policy, plan("synthesizer"), state(iteration=2, findings=(finding(),)))
+    assert ruling.decision.next_action == "synthesize"
 
 
 @BOTH
 def test_without_material_no_report_is_written(policy: str) -> None:
-    found = settle(policy, plan("synthesizer", next_action="synthesize"), state(iteration=2))
-    assert called(found) == []
+    ruling = settle(policy, plan("synthesizer", next_action="synthesize"), state(iteration=2))
+    assert called(ruling) == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_the_first_plan_has_a_decomposer_alongside_data(planned: Any, becomes: l
 
 
 def test_a_plan_that_no_rule_concerns_is_unchanged() -> None:
-    given = state(iteration=2, documents=(document("t:a"),), total_docs=1)
+    current = state(iteration=2, documents=(document("t:a"),), total_docs=1)
     planned = plan("aggregator", tools=[("t", {})], next_action="call_tools", reasoning="more counts")
-    found = settle("document", planned, given)
-    assert (called(found), found.cause, found.scans) == (["aggregator", "t"], "more counts", False)
+    ruling = settle("document", planned, current)
+    assert (called(ruling), ruling.cause, ruling.scans) == (["aggregator", "t"], "more counts", False)

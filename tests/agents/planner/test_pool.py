@@ -36,8 +36,8 @@ class Search:
         self.queries.append(arguments.query)
         if arguments.query == "broken":
             raise ToolError(ToolErrorKind.HTTP, "HTTP 400")
-        found = self.pages.get(arguments.query, [])
-        return ToolResult(content="\n".join(source.title for source in found) or "nothing", sources=tuple(found))
+        sources = self.pages.get(arguments.query, [])
+        return ToolResult(content="\n".join(source.title for source in sources) or "nothing", sources=tuple(sources))
 
 
 class UrlArguments(BaseModel):
@@ -87,14 +87,14 @@ async def test_a_query_adds_to_the_pool_and_counts() -> None:
     search = Search({"x": AB, "y": BC})
     pool, tools = made(search, None)
     async with on_bench(roles([{}]), tools=tools) as bench:
-        first = await asked(pool, query="x")
-        assert first["data_context"] == {"unique_ids_matched": 2}
-        assert [row["title"] for row in first["documents"]] == ["a"]
-        assert first["pagination"] == {"total_hits": 2, "page_size": 1, "has_more": True, "search_after": '["1"]'}
+        answer = await asked(pool, query="x")
+        assert answer["data_context"] == {"unique_ids_matched": 2}
+        assert [row["title"] for row in answer["documents"]] == ["a"]
+        assert answer["pagination"] == {"total_hits": 2, "page_size": 1, "has_more": True, "search_after": '["1"]'}
         assert await pool.grow(["y", "x"]) == 3
         assert search.queries == ["x", "y"]
         grouped = {
-            by: (await asked(pool, group_by=by))["aggregations"]["group_by"]["buckets"] for by in ("domain", "year")
+            key: (await asked(pool, group_by=key))["aggregations"]["group_by"]["buckets"] for key in ("domain", "year")
         }
         assert grouped["domain"] == [{"key": "a.test", "count": 2}, {"key": "b.test", "count": 1}]
         assert grouped["year"] == [
@@ -103,7 +103,7 @@ async def test_a_query_adds_to_the_pool_and_counts() -> None:
             {"key": "unknown", "count": 1},
         ]
         assert (await asked(pool, filters={"domain": "b.test"}))["data_context"]["unique_ids_matched"] == 1
-        assert [one.url for one in bench.session.sources.all()] == [s.url for s in [*AB, BC[1]]]
+        assert [s.url for s in bench.session.sources.all()] == [s.url for s in [*AB, BC[1]]]
 
 
 async def test_pages_are_consecutive_and_opened_once() -> None:
@@ -111,10 +111,10 @@ async def test_pages_are_consecutive_and_opened_once() -> None:
     pool, tools = made(Search({"x": [*AB, source("closed")]}), fetch)
     async with on_bench(roles([{}]), tools=tools):
         await pool.grow(["x"])
-        one = await asked(pool, page_size=2)
-        two = await asked(pool, page_size=2, search_after=one["pagination"]["search_after"])
-        assert not two["pagination"]["has_more"]
-        texts = [row["text"] for row in [*one["documents"], *two["documents"]]]
+        first = await asked(pool, page_size=2)
+        second = await asked(pool, page_size=2, search_after=first["pagination"]["search_after"])
+        assert not second["pagination"]["has_more"]
+        texts = [row["text"] for row in [*first["documents"], *second["documents"]]]
         assert texts == ["All of https://a.test/a.", "All of https://a.test/b.", "Snippet of closed."]
         await asked(pool, page_size=2)
         assert fetch.urls.count("https://a.test/a") == 1
@@ -173,8 +173,8 @@ async def test_a_pool_replaces_tools_that_do_not_page() -> None:
 
 
 async def test_a_research_over_the_web_reads_what_sub_questions_and_gaps_find() -> None:
-    found = {"India events by theme": AB, "What are the main event themes in India?": BC, "Fintech": [source("d")]}
-    search, fetch = Search(found), Fetch()
+    results = {"India events by theme": AB, "What are the main event themes in India?": BC, "Fintech": [source("d")]}
+    search, fetch = Search(results), Fetch()
     gap = {
         "gaps": [
             {"gap_description": "Nothing on Fintech", "importance": "high", "suggested_params": {"query": "Fintech"}}
@@ -192,4 +192,4 @@ async def test_a_research_over_the_web_reads_what_sub_questions_and_gaps_find() 
         causes = [event.cause for event in bench.logged(Decision) if event.name == "completion"]
         assert causes[0] == "confidence 0.40, 1 of 3 documents"
         assert causes[-1] == "all documents fetched: 4 of 4"
-        assert sorted(fetch.urls) == sorted({str(s.url) for pages in found.values() for s in pages})
+        assert sorted(fetch.urls) == sorted({str(s.url) for pages in results.values() for s in pages})

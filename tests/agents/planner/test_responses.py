@@ -55,8 +55,8 @@ def test_documents_are_found_wherever_a_server_has_them(answer: Any) -> None:
     ],
 )
 def test_the_total_is_from_the_servers_most_reliable_field(answer: Any, total: int | None, size: int) -> None:
-    found = read(answer)
-    assert (found.total, found.size) == (total, size)
+    page = read(answer)
+    assert (page.total, page.size) == (total, size)
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,16 @@ def test_the_total_is_from_the_servers_most_reliable_field(answer: Any, total: i
     ],
 )
 def test_parts_of_unknown_shape_do_not_lose_documents(wrong: Any, arguments: Any) -> None:
-    found = read({"documents": [ROW], **wrong}, arguments)
-    assert ([d.key for d in found.documents], found.total, found.following) == (["t:a"], None, None)
+    page = read({"documents": [ROW], **wrong}, arguments)
+    assert ([d.key for d in page.documents], page.total, page.following) == (["t:a"], None, None)
 
 
 def test_distinct_documents_count_before_raw_ones() -> None:
     buckets = [{"key": "AI", "count": 50, "doc_count": 60}, {"key": "Cloud", "doc_count": 40}, {"key": ["IN", 2024]}]
     answer = {"aggregations": {"group_by": {"buckets": buckets}}, "data_context": {"unique_ids_matched": 90}}
-    (found,) = read(answer, {"group_by": "event_theme"}).aggregations
-    assert [(b["key"], b["count"]) for b in found.buckets] == [("AI", 50), ("Cloud", 40), ("IN / 2024", 0)]
-    assert (found.aggregation_type, found.field, found.total_docs, found.source_tool) == (
+    (group,) = read(answer, {"group_by": "event_theme"}).aggregations
+    assert [(b["key"], b["count"]) for b in group.buckets] == [("AI", 50), ("Cloud", 40), ("IN / 2024", 0)]
+    assert (group.aggregation_type, group.field, group.total_docs, group.source_tool) == (
         "terms",
         "event_theme",
         90,
@@ -86,8 +86,8 @@ def test_distinct_documents_count_before_raw_ones() -> None:
 
 def test_a_histogram_names_its_field() -> None:
     answer = {"aggregations": {"date_histogram": {"buckets": [{"key": 1, "key_as_string": "2024", "count": 2}]}}}
-    (found,) = read(answer, {"date_histogram": '{"field": "event_date", "interval": "year"}'}).aggregations
-    assert (found.aggregation_type, found.field, found.buckets[0]["key"]) == ("date_histogram", "event_date", "2024")
+    (group,) = read(answer, {"date_histogram": '{"field": "event_date", "interval": "year"}'}).aggregations
+    assert (group.aggregation_type, group.field, group.buckets[0]["key"]) == ("date_histogram", "event_date", "2024")
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_documents_without_an_id_are_others_on_each_page() -> None:
 def test_fields_are_found_by_the_names_of_the_settings() -> None:
     row = {"ref": 7, "headline": "H", "link": "https://x.test", "event_date": "2024-01-02", "body": "B", "city": "Pune"}
     fields = configured(FieldSettings, id=["ref"])
-    (found,) = ResponseReader(fields).read("t", ToolResult(content=json.dumps([row])), {}).documents
-    assert found.model_dump(exclude={"read"}) == {
+    (document,) = ResponseReader(fields).read("t", ToolResult(content=json.dumps([row])), {}).documents
+    assert document.model_dump(exclude={"read"}) == {
         "key": "t:7",
         "title": "H",
         "url": "https://x.test",
@@ -124,8 +124,8 @@ def test_fields_are_found_by_the_names_of_the_settings() -> None:
 
 
 def test_a_text_has_the_documents_that_its_tool_declares() -> None:
-    found = read("<Document>", sources=(Source(url="https://x.test/a", title="A", text="Text."),))
-    assert [(d.key, d.url, d.text) for d in found.documents] == [("t:https://x.test/a", "https://x.test/a", "Text.")]
+    page = read("<Document>", sources=(Source(url="https://x.test/a", title="A", text="Text."),))
+    assert [(d.key, d.url, d.text) for d in page.documents] == [("t:https://x.test/a", "https://x.test/a", "Text.")]
 
 
 def test_an_answer_without_documents_is_a_note() -> None:
@@ -142,5 +142,5 @@ def test_json_that_was_cut_off_asks_for_a_smaller_page() -> None:
 
 def test_documents_are_merged_without_duplicates_and_stay_read() -> None:
     known = (document("t:a"), document("t:b", read=True))
-    found = merged(known, [document("t:b"), document("t:a", read=True), document("u:a")])
-    assert [(d.key, d.read) for d in found] == [("t:a", True), ("t:b", True), ("u:a", False)]
+    documents = merged(known, [document("t:b"), document("t:a", read=True), document("u:a")])
+    assert [(d.key, d.read) for d in documents] == [("t:a", True), ("t:b", True), ("u:a", False)]

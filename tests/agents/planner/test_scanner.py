@@ -33,8 +33,8 @@ async def scan(
 def page(*ids: Any, total: int | None = None, more: bool = True) -> dict[str, Any]:
     """A page of documents; those called None have no id."""
     rows = [{"title": f"Document {key}"} | ({} if key is None else {"id": key}) for key in ids]
-    told = {} if total is None else {"data_context": {"unique_ids_matched": total}}
-    return {"documents": rows, **told, "pagination": {"has_more": more, "search_after": [str(ids[-1:])]}}
+    context = {} if total is None else {"data_context": {"unique_ids_matched": total}}
+    return {"documents": rows, **context, "pagination": {"has_more": more, "search_after": [str(ids[-1:])]}}
 
 
 async def test_pages_are_read_until_there_are_no_more() -> None:
@@ -131,8 +131,8 @@ async def test_a_page_that_was_too_large_is_retried_smaller_without_losing_docum
     """The following pages are as small; the last one has the rest."""
     cut = '{"documents": [\n[cut: the first 9 of 99 characters]'
     pages = [page(*range(n, n + 50), total=300) for n in range(0, 150, 50)]
-    rest = [page(*range(n, n + 25), total=300) for n in range(150, 300, 25)]
-    tool = Pages([cut, *pages, cut, *rest])
+    small_pages = [page(*range(n, n + 25), total=300) for n in range(150, 300, 25)]
+    tool = Pages([cut, *pages, cut, *small_pages])
     out, _ = await scan(tool, retries=2, batch_size=100)
     assert [call.page_size for call in tool.calls] == [100, 50, 50, 50, 50, *[25] * 6]
     assert (out.docs_scanned, out.coverage_percentage) == (300, 100.0)
@@ -171,7 +171,7 @@ async def test_without_a_tool_the_output_is_empty() -> None:
 
 
 async def test_sub_questions_are_in_the_prompt_and_findings_name_them_by_id() -> None:
-    said = {
+    reply = {
         "findings": [
             {
                 "claim": "AI leads.",
@@ -184,13 +184,13 @@ async def test_sub_questions_are_in_the_prompt_and_findings_name_them_by_id() ->
     }
     tool = Pages([page("a", "b", total=2, more=False)])
     out, bench = await scan(
-        tool, given=state(sub_questions=questions(1, 1)), said=f"```json\n{said}\n```".replace("'", '"')
+        tool, given=state(sub_questions=questions(1, 1)), said=f"```json\n{reply}\n```".replace("'", '"')
     )
-    (asked,) = bench.endpoint.of("planner.scanner")
-    assert "RESEARCH QUESTIONS TO ANSWER:\n- sq_1: Question 1?\n- sq_2: Question 2?" in asked.last_user
-    (found,) = out.findings
-    assert (found.doc_ids, found.evidence_count) == (("pages:a", "pages:b"), 2)
-    assert (found.confidence, found.relevant_questions) == ("medium", ("sq_1", "sq_2"))
+    (request,) = bench.endpoint.of("planner.scanner")
+    assert "RESEARCH QUESTIONS TO ANSWER:\n- sq_1: Question 1?\n- sq_2: Question 2?" in request.last_user
+    (finding,) = out.findings
+    assert (finding.doc_ids, finding.evidence_count) == (("pages:a", "pages:b"), 2)
+    assert (finding.confidence, finding.relevant_questions) == ("medium", ("sq_1", "sq_2"))
     assert out.unique_themes == ("AI",)
 
 

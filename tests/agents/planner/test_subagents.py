@@ -51,8 +51,8 @@ REGISTRY = Registry(SETTINGS, SETTINGS.prompts())
 
 
 def counts(**buckets: int) -> AggregationResult:
-    made = tuple({"key": key, "count": count} for key, count in buckets.items())
-    return AggregationResult(aggregation_type="terms", field="theme", buckets=made, total_docs=sum(buckets.values()))
+    rows = tuple({"key": key, "count": count} for key, count in buckets.items())
+    return AggregationResult(aggregation_type="terms", field="theme", buckets=rows, total_docs=sum(buckets.values()))
 
 
 async def run(name: str, *tools: Tool, given: PlannerState | None = None, said: Any = None, **arguments: Any) -> Any:
@@ -133,10 +133,10 @@ def test_an_unknown_sub_agent_is_an_error_that_lists_the_known_ones() -> None:
 
 
 async def test_records_come_from_the_state_whatever_a_plan_says() -> None:
-    agent, given = REGISTRY.get("synthesizer"), state(findings=(finding(),))
-    completed = agent.completed({"findings": [], "format": "bullet_points", "max_findings": None}, given)
+    agent, initial = REGISTRY.get("synthesizer"), state(findings=(finding(),))
+    completed = agent.completed({"findings": [], "format": "bullet_points", "max_findings": None}, initial)
     assert (completed["findings"], completed["format"], completed["max_findings"]) == (
-        given.findings,
+        initial.findings,
         "bullet_points",
         50,
     )
@@ -173,16 +173,16 @@ def test_sub_questions_are_consistent(wrong: list[SubQuestion]) -> None:
 
 
 def test_inconsistent_sub_questions_are_repaired() -> None:
-    given = [
+    subquestions = [
         subquestion("a", "c"),
         subquestion("b", "a", "x"),
         subquestion("c", "b", "c"),
         subquestion("a"),
         subquestion("d"),
     ]
-    found = repair_questions(given, 4)
-    assert [(question.id, question.depends_on) for question in found] == [("a", ()), ("b", ("a",)), ("c", ("b",))]
-    assert len(DecomposerOutput(sub_questions=found).sub_questions) == 3
+    repaired = repair_questions(subquestions, 4)
+    assert [(question.id, question.depends_on) for question in repaired] == [("a", ()), ("b", ("a",)), ("c", ("b",))]
+    assert len(DecomposerOutput(sub_questions=repaired).sub_questions) == 3
 
 
 def test_a_blank_id_is_made_of_the_question() -> None:
@@ -279,18 +279,18 @@ async def test_which_tools_are_asked(arguments: dict[str, Any], called: list[str
 
 
 async def test_an_extractor_reads_fetched_documents_that_are_unread() -> None:
-    given = state(
+    initial = state(
         documents=(document("t:a", text="A" * 3000, date="2024-01-02"), document("t:b", read=True)),
         findings=(finding(themes=("AI",)),),
     )
-    said = {"findings": [{"claim": "New.", "sources": ["1"], "themes": ["AI", "Cloud"], "confidence": "HIGH"}]}
-    out, bench = await run("extractor", given=given, said=said)
+    reply = {"findings": [{"claim": "New.", "sources": ["1"], "themes": ["AI", "Cloud"], "confidence": "HIGH"}]}
+    out, bench = await run("extractor", given=initial, said=reply)
     assert (out.docs_processed, [d.key for d in out.sources if d.read]) == (1, ["t:a"])
     assert (out.findings[0].doc_ids, out.findings[0].confidence) == (("t:a",), "high")
     assert out.new_themes_discovered == ("Cloud",)
-    told = asked(bench, "extractor")
-    assert "[1] t:a\nhttps://docs.test/t:a\nDate: 2024-01-02\n" + "A" * 2000 + "\n" in told
-    assert "at most 3 findings" in told
+    prompt = asked(bench, "extractor")
+    assert "[1] t:a\nhttps://docs.test/t:a\nDate: 2024-01-02\n" + "A" * 2000 + "\n" in prompt
+    assert "at most 3 findings" in prompt
 
 
 async def test_an_extractor_that_fails_has_processed_its_documents() -> None:
@@ -330,21 +330,21 @@ def issue(severity: str) -> dict[str, Any]:
     ],
 )
 async def test_the_status_of_a_validation(said: Any, status: str, confidence: float) -> None:
-    found = await validated(said)
-    assert (found.status, found.overall_confidence) == (status, confidence)
+    validation = await validated(said)
+    assert (validation.status, validation.overall_confidence) == (status, confidence)
 
 
 async def test_without_findings_nothing_is_valid_and_no_model_is_asked() -> None:
     out, bench = await run("validator")
     assert (out.status, out.overall_confidence) == ("failed", 0.0)
-    assert [(found.issue_type, found.severity) for found in out.issues] == [("coverage_gap", "high")]
+    assert [(issue.issue_type, issue.severity) for issue in out.issues] == [("coverage_gap", "high")]
     assert not bench.endpoint.requests
 
 
 async def test_confidence_is_0_to_1_and_only_of_existing_questions() -> None:
     scores = {"sq_1": 1.7, "sq_9": 0.5}
-    found = await validated({"overall_confidence": 0.5, "confidence_scores": scores})
-    assert found.confidence_scores == {"sq_1": 1.0}
+    validation = await validated({"overall_confidence": 0.5, "confidence_scores": scores})
+    assert validation.confidence_scores == {"sq_1": 1.0}
 
 
 async def test_a_validator_sees_thirty_findings() -> None:
@@ -374,7 +374,7 @@ def test_what_is_recommended(known: dict[str, float], quiet: bool, told: str) ->
 
 
 async def test_gaps_are_the_models_and_coverage_is_counted() -> None:
-    given = state(
+    initial = state(
         sub_questions=questions(1, 1),
         findings=(on_question("sq_1", 5),),
         documents=(document("t:a"),),
@@ -387,12 +387,12 @@ async def test_gaps_are_the_models_and_coverage_is_counted() -> None:
         "suggested_agent": "scanner",
         "suggested_params": {},
     }
-    out, bench = await run("gap_analyzer", given=given, said={"gaps": [gap], "reasoning": "r"})
+    out, bench = await run("gap_analyzer", given=initial, said={"gaps": [gap], "reasoning": "r"})
     assert out.gaps == (ResearchGap.model_validate(gap),)
     assert (out.coverage_by_question, out.recommendation) == ({"sq_1": 50.0, "sq_2": 0.0}, "CONTINUE_RESEARCH")
-    told = asked(bench, "gap_analyzer")
-    assert "Documents fetched: 1 of 4 (25.0%)" in told
-    assert "theme: AI: 3" in told
+    prompt = asked(bench, "gap_analyzer")
+    assert "Documents fetched: 1 of 4 (25.0%)" in prompt
+    assert "theme: AI: 3" in prompt
 
 
 async def test_without_a_reply_research_goes_on() -> None:
@@ -412,12 +412,12 @@ def written_from(**more: Any) -> PlannerState:
 
 async def test_findings_are_numbered_by_their_sources() -> None:
     out, bench = await run("synthesizer", given=written_from())
-    told = asked(bench, "synthesizer")
-    assert "AI leads. [1][2]\nCloud follows. [1]\n" in told
-    assert "[1] t:2 - https://docs.test/t:2\n[2] t:1 - https://docs.test/t:1\n[3] t:3" in told
-    assert "Text 3. [3]" in told
-    assert "Text 1." not in told
-    assert "Distribution by theme (5 documents): AI: 3, Cloud: 2" in told
+    prompt = asked(bench, "synthesizer")
+    assert "AI leads. [1][2]\nCloud follows. [1]\n" in prompt
+    assert "[1] t:2 - https://docs.test/t:2\n[2] t:1 - https://docs.test/t:1\n[3] t:3" in prompt
+    assert "Text 3. [3]" in prompt
+    assert "Text 1." not in prompt
+    assert "Distribution by theme (5 documents): AI: 3, Cloud: 2" in prompt
     assert out.report.endswith("## References\n[1] t:2 - https://docs.test/t:2")
 
 
@@ -431,8 +431,8 @@ async def test_findings_and_buckets_are_limited() -> None:
     many = tuple(finding(f"Claim {n}.", "t:1") for n in range(60))
     buckets = counts(**{f"b{n}": 1 for n in range(15)})
     _, bench = await run("synthesizer", given=written_from(findings=many, aggregations=(buckets,)))
-    told = asked(bench, "synthesizer")
-    assert ("Claim 49." in told, "Claim 50." in told, "b9: 1" in told, "b10: 1" in told) == (True, False, True, False)
+    text = asked(bench, "synthesizer")
+    assert ("Claim 49." in text, "Claim 50." in text, "b9: 1" in text, "b10: 1" in text) == (True, False, True, False)
     _, bench = await run("synthesizer", given=written_from(findings=many), max_findings=10)
     assert asked(bench, "synthesizer").count("Claim ") == 10
 
@@ -469,6 +469,6 @@ def test_key_findings_are_the_first_bullet_points_of_moderate_length() -> None:
 
 async def test_a_report_is_streamed_by_paragraph() -> None:
     out, bench = await run("synthesizer", given=written_from(), said=REPORT)
-    told = [(chunk.start, chunk.text) for chunk in bench.logged(ReportChunk)]
-    assert told == [(0, "# India events by theme\n\n"), (25, REPORT[25:])]
+    chunks = [(chunk.start, chunk.text) for chunk in bench.logged(ReportChunk)]
+    assert chunks == [(0, "# India events by theme\n\n"), (25, REPORT[25:])]
     assert out.report.startswith(REPORT)

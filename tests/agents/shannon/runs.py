@@ -42,8 +42,8 @@ def plan(*subtasks: dict[str, Any], complexity: float = 0.6, **fields: Any) -> d
 
 def section(area: str, *, characters: int = 600, citations: str = "[1], [2]") -> str:
     """A section that covers its area unless made shorter or with fewer citations."""
-    end = f" So it is {citations}."
-    return f"### {area}\n\n{'Orlune lies on a river. ' * 99}"[: len(area) + 6 + characters - len(end)] + end
+    ending = f" So it is {citations}."
+    return f"### {area}\n\n{'Orlune lies on a river. ' * 99}"[: len(area) + 6 + characters - len(ending)] + ending
 
 
 def report(*areas: str, **form: Any) -> str:
@@ -74,13 +74,13 @@ def researches(request: ChatRequest) -> ChatReply:
 
 def in_order(*said: Said) -> Callable[[ChatRequest], Said]:
     """One reply after the other; the last one repeats."""
-    left = list(said)
-    return lambda request: left.pop(0) if len(left) > 1 else left[0]
+    replies = list(said)
+    return lambda request: replies.pop(0) if len(replies) > 1 else replies[0]
 
 
 def script(**parts: Said) -> Script:
     """Each part says what is given here, by default the simplest thing that leads to a report."""
-    plain: dict[str, Said] = {
+    defaults: dict[str, Said] = {
         "refiner": REFINED,
         "decomposer": plan(subtask("one"), subtask("two")),
         "researcher": researches,
@@ -93,11 +93,11 @@ def script(**parts: Said) -> Script:
     }
 
     def answer(request: ChatRequest) -> ChatReply | int:
-        said: Any = {**plain, **parts}[part_of(request)]
-        said = said(request) if callable(said) else said
-        if isinstance(said, Mapping) and "choices" not in said:
-            said = json.dumps(said)
-        return ChatReply(text=said) if isinstance(said, str) else said
+        reply: Any = {**defaults, **parts}[part_of(request)]
+        reply = reply(request) if callable(reply) else reply
+        if isinstance(reply, Mapping) and "choices" not in reply:
+            reply = json.dumps(reply)
+        return ChatReply(text=reply) if isinstance(reply, str) else reply
 
     return answer
 
@@ -176,11 +176,11 @@ async def research(
     agent = shared(ShannonAgent, configured(ShannonSettings, **settings or {}))
     endpoint = Shuffled(script(**parts or {}), order)
     async with lazy_store(configured(CheckpointerSettings)) as store:
-        lent = {"store": store, **given}
-        async with on_bench(endpoint.script, search=WebSearch(text=found), endpoint=endpoint, llm=llm, **lent) as bench:
+        args = {"store": store, **given}
+        async with on_bench(endpoint.script, search=WebSearch(text=found), endpoint=endpoint, llm=llm, **args) as bench:
             for text in (*before, (question or {}).get("text", QUESTION)):
-                asked = {"thread_id": "t" if before else None, **(question or {}), "text": text}
+                fields = {"thread_id": "t" if before else None, **(question or {}), "text": text}
                 endpoint.requests.clear()
                 bench.events.clear()
-                ended = await agent.research(Question(**asked), bench.session)
-            return Ran(ended, bench)
+                result = await agent.research(Question(**fields), bench.session)
+            return Ran(result, bench)

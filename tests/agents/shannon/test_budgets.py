@@ -75,6 +75,6 @@ def test_memories_are_merged_by_kind_without_duplicates() -> None:
 def test_merged_memories_are_cut() -> None:
     recent, semantic, summaries = ([{"id": f"{kind}{n}"} for n in range(5)] for kind in "rsu")
     merged, counts = merge_memory(recent, semantic, summaries)
-    assert [one["id"] for one in merged] == [f"{kind}{n}" for kind in "rs" for n in range(5)]
+    assert [memory["id"] for memory in merged] == [f"{kind}{n}" for kind in "rs" for n in range(5)]
     assert counts == {"recent": 5, "semantic": 5, "summary": 5, "duplicate": 0}
     assert merge_memory([], [], []) == ([], {"recent": 0, "semantic": 0, "summary": 0, "duplicate": 0})

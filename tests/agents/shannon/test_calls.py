@@ -71,14 +71,14 @@ async def test_totals_are_sums_of_records_and_equal_the_sessions_count(
     booked = ran.bench.session.usage.total().total_tokens
     tokens = sum(record.get("input_tokens", 0) + record.get("output_tokens", 0) for record in ran.records)
     assert tokens == booked == ran.extras["usage"]["tokens"]
-    assert [(one.value, one.cause) for one in ran.decided("tokens_add_up")] == [(True, "")]
+    assert [(decision.value, decision.cause) for decision in ran.decided("tokens_add_up")] == [(True, "")]
 
 
 async def test_an_unusable_answer_that_was_paid_for_is_recorded_too() -> None:
     unusable = {**completion("x", tokens=7), "choices": []}
     ran = await research({"synthesizer": in_order(unusable, report(*AREAS))}, QUICK)
     assert [record["output_tokens"] for record in ran.records if record["agent_id"] == "synthesizer"][:1] == [7]
-    assert [one.value for one in ran.decided("tokens_add_up")] == [True]
+    assert [decision.value for decision in ran.decided("tokens_add_up")] == [True]
 
 
 async def test_embeddings_are_recorded_under_the_memory() -> None:
@@ -95,9 +95,9 @@ async def test_a_forced_search_asks_no_model_and_is_recorded_if_configured(
     ran = await research({"decomposer": FORCED}, {**QUICK, "record_zero_token": zero_tokens})
     assert len(ran.asked("researcher")) == 2  # of the other subtask
     assert ran.bench.search.queries[0] == "find out one"
-    kept = [record for record in ran.records if record["agent_id"] == "one"]
-    assert kept == [{**record, "tool": "web_search_tool"} for record in records]
-    assert [one.value for one in ran.decided("tokens_add_up")] == [True]
+    agent_records = [record for record in ran.records if record["agent_id"] == "one"]
+    assert agent_records == [{**record, "tool": "web_search_tool"} for record in records]
+    assert [decision.value for decision in ran.decided("tokens_add_up")] == [True]
 
 
 def endless(request: Any) -> Any:
@@ -123,7 +123,7 @@ async def test_no_agent_uses_more_than_its_budget_whatever_the_pattern(pattern: 
 
 async def test_the_last_reply_of_a_budget_is_cut_to_what_is_left() -> None:
     ran = await research({"researcher": "word " * 5000}, {**QUICK, "budget_agent_max": 2000})
-    limits = {part_of(one): one.token_limit or 0 for one in ran.bench.endpoint.requests}
+    limits = {part_of(request): request.token_limit or 0 for request in ran.bench.endpoint.requests}
     assert 0 < limits["researcher"] < 2000
     spent = [record for record in ran.records if record["agent_id"] == "one"]
     assert [record["output_tokens"] for record in spent] == [limits["researcher"]]
@@ -143,17 +143,17 @@ def test_budgets_are_counted_for_each_agent_separately() -> None:
         for agent, tokens in (("a", 30), ("a", 20), ("b", 10)):
             with attributed_to(agent):
                 account.get().record("x.role", Usage(calls=1, input_tokens=tokens))  # type: ignore[union-attr]
-        asked = [Message(role="user", content="four" * 5)]
+        messages = [Message(role="user", content="four" * 5)]
         with attributed_to("a"):
-            assert ledger.left(asked) == 100 - 50 - 10
+            assert ledger.left(messages) == 100 - 50 - 10
             with pytest.raises(
                 AgentError, match=r"max=100: a has used 50 tokens, and its next request takes about 105"
             ):
                 ledger.left([Message(role="user", content="x" * 400)])
         with attributed_to("b"):
-            left = ledger.left(asked, [{"description": "a tool that takes many words"}])
-            assert left is not None
-            assert left < 100 - 10 - 10
+            remaining = ledger.left(messages, [{"description": "a tool that takes many words"}])
+            assert remaining is not None
+            assert remaining < 100 - 10 - 10
     assert account.get() is None
     ledger.record("x.role", Usage(calls=1))  # refused: no model saw it
     assert len(ledger.records) == 3
@@ -172,11 +172,11 @@ async def test_only_failures_of_agents_and_endpoints_are_tolerated() -> None:
         raise error
 
     with make_session().bind():
-        for borne in (AgentError("x"), ModelError("x")):
-            assert await or_none(fails(borne), "what") is None
-        never = ModelError("x", never_answered=True)
-        for error in (never, LimitReached("limits.run_usd", 1), RunAborted("x"), ValueError("x")):
+        for tolerated in (AgentError("x"), ModelError("x")):
+            assert await or_none(fails(tolerated), "what") is None
+        unanswered = ModelError("x", never_answered=True)
+        for error in (unanswered, LimitReached("limits.run_usd", 1), RunAborted("x"), ValueError("x")):
             with pytest.raises(type(error)):
                 await or_none(fails(error), "what")
         with pytest.raises(ModelError):
-            log_failure(never, "what")
+            log_failure(unanswered, "what")

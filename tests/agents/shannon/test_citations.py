@@ -53,8 +53,8 @@ def test_quality(relevance: float, age: timedelta | None, has_title: bool, has_s
 
 
 def test_dates_may_be_texts_and_without_a_zone_are_utc() -> None:
-    written: Any = "2026-01-24T00:00:01"
-    assert quality_score(0, written, False, False, NOW) == quality_score(0, NOW - 6 * DAY, False, False, NOW)
+    date_text: Any = "2026-01-24T00:00:01"
+    assert quality_score(0, date_text, False, False, NOW) == quality_score(0, NOW - 6 * DAY, False, False, NOW)
     assert Citation.model_validate({"published_date": "2026-01-31T00:00:00"}).published == NOW
 
 
@@ -73,8 +73,8 @@ def test_titles(title: str, url: str, source: str, clean: str) -> None:
 def found(
     tool: str, output: JsonValue, response: str = "", success: bool = True, agent_id: str = "a"
 ) -> list[Citation]:
-    used = ToolOutput(tool=tool, success=success, output=output)
-    return extract_citations([AgentResult(agent_id=agent_id, response=response, tool_outputs=(used,))], NOW)
+    tool_output = ToolOutput(tool=tool, success=success, output=output)
+    return extract_citations([AgentResult(agent_id=agent_id, response=response, tool_outputs=(tool_output,))], NOW)
 
 
 HIT: dict[str, Any] = {
@@ -159,19 +159,19 @@ def test_a_fetched_page_has_a_fixed_relevance_and_the_beginning_of_its_content(a
 
 
 def test_a_response_counts_only_if_tools_returned_nothing() -> None:
-    named = "See https://other.example/b."
-    assert [one.source for one in found("web_search", [HIT], named)] == ["example.com"]
-    assert [one.source for one in found("web_search", [], named)] == ["other.example"]
+    response = "See https://other.example/b."
+    assert [c.source for c in found("web_search", [HIT], response)] == ["example.com"]
+    assert [c.source for c in found("web_search", [], response)] == ["other.example"]
     listed = json.dumps([HIT])
-    assert [(one.relevance, one.tool_source) for one in found("web_search", [], listed)] == [(0.9, "response")]
-    assert [one.relevance for one in found("web_search", [], json.dumps([{"link": "https://c.example/"}]))] == [0.4]
+    assert [(c.relevance, c.tool_source) for c in found("web_search", [], listed)] == [(0.9, "response")]
+    assert [c.relevance for c in found("web_search", [], json.dumps([{"link": "https://c.example/"}]))] == [0.4]
 
 
 def test_urls_of_plain_text_are_trimmed_and_counted_once() -> None:
     text = "(https://a.example/x), <https://b.example/y>; again https://a.example/x. [z](https://c.example/z)"
-    cited = found("web_search", [], text)
-    assert [one.url for one in cited] == ["https://a.example/x", "https://b.example/y", "https://c.example/z"]
-    assert {(one.title, one.relevance, one.tool_source) for one in cited} == {("", 0.4, "response")}
+    citations = found("web_search", [], text)
+    assert [c.url for c in citations] == ["https://a.example/x", "https://b.example/y", "https://c.example/z"]
+    assert {(c.title, c.relevance, c.tool_source) for c in citations} == {("", 0.4, "response")}
 
 
 def test_a_url_of_plain_text_has_the_text_around_it() -> None:
@@ -192,21 +192,21 @@ def test_json_that_is_nested_too_deeply_gives_nothing(nested: str) -> None:
 
 
 def test_records_may_be_mappings() -> None:
-    given: Any = [
+    rows: Any = [
         {"url": "https://a.example/", "quality_score": 0.4, "relevance_score": 0.3, "credibility_score": 0.7},
         {"url": "https://a.example/#x", "quality": 0.6, "title": "T", "retrieved_at": "now", "published_date": None},
     ]
-    [merged] = deduplicate(given)
+    [merged] = deduplicate(rows)
     assert (merged.quality, merged.relevance, merged.credibility, merged.title) == (0.6, 0.5, 0.7, "T")
     results: Any = [{"response": "See https://a.example/x.", "tools_used": ["web_search"], "tokens_used": 3}]
-    [named], stats = collect_citations(results, NOW)
-    assert (named.url, named.agent_id, stats.total) == ("https://a.example/x", "unknown", 1)
+    [citation], stats = collect_citations(results, NOW)
+    assert (citation.url, citation.agent_id, stats.total) == ("https://a.example/x", "unknown", 1)
 
 
 def test_urls_are_cleaned_of_debris_and_pages_without_text_dropped() -> None:
     urls = ["https://a.example/x</url>", "https://b.example/%3C/URL>", "https://c.example/&lt;/url&gt;"]
     kept = clean_citations([cited(url, snippet="text") for url in [*urls, "ftp://d.example/", "https:///e"]], 4)
-    assert [one.url for one in kept] == ["https://a.example/x", "https://b.example/", "https://c.example/"]
+    assert [c.url for c in kept] == ["https://a.example/x", "https://b.example/", "https://c.example/"]
     assert clean_citations([cited("https://a.example/", snippet="tex")], 4) == []
 
 
@@ -217,8 +217,8 @@ def test_duplicates_are_merged_into_the_first_with_the_best_of_all() -> None:
         "HTTPS://a.example/x#part", quality=0.6, credibility=0.5, relevance=0.9, title="T", snippet="S", published=NOW
     )
     merged, other = deduplicate([first, second, third, cited("https://a.example/x", title="later")])
-    changed = {"quality": 0.6, "relevance": 0.9, "title": "T", "snippet": "S", "published": NOW}
-    assert merged == first.model_copy(update=changed)
+    changes = {"quality": 0.6, "relevance": 0.9, "title": "T", "snippet": "S", "published": NOW}
+    assert merged == first.model_copy(update=changes)
     assert other == second
 
 
@@ -230,7 +230,7 @@ def test_what_is_a_duplicate(one: str, two: str, kept: int) -> None:
 def test_ranks_are_by_quality_times_credibility_and_keep_the_order_of_equals() -> None:
     scores = [(0.5, 0.6), (0.6, 0.5), (0.9, 0.9), (0.5, 0.6)]
     listed = [cited(f"https://a.example/{n}", quality=q, credibility=c) for n, (q, c) in enumerate(scores)]
-    assert [one.url[-1] for one in rank_citations(listed)] == ["2", "0", "1", "3"]
+    assert [citation.url[-1] for citation in rank_citations(listed)] == ["2", "0", "1", "3"]
 
 
 def test_statistics() -> None:
@@ -257,7 +257,7 @@ def test_collection_ranks_before_it_cuts() -> None:
         "https://nature.com/1", "https://nature.com/1#again", *(f"https://nature.com/{n}" for n in range(2, 6))
     )
     kept, stats = collect_citations([many, best], NOW)
-    assert [one.url for one in kept[:4]] == [f"https://nature.com/{n}" for n in (1, 2, 3)] + ["https://site0.example/"]
+    assert [c.url for c in kept[:4]] == [f"https://nature.com/{n}" for n in (1, 2, 3)] + ["https://site0.example/"]
     assert (len(kept), stats) == (15, citation_stats(kept))
     assert len(collect_citations([many, best], NOW, 0)[0]) == len(collect_citations([many, best], NOW, -1)[0]) == 15
     assert len(collect_citations([many, best], NOW, 100)[0]) == 23

@@ -23,8 +23,8 @@ class Pages(WebSearch):
 
     async def run(self, arguments: Any) -> ToolResult:
         self.queries.append(arguments.query)
-        found = [Source(url=url, title=title, text=text, relevance=score) for url, title, text, score in self.pages]
-        return ToolResult(content="\n".join(source.text for source in found), sources=tuple(found))
+        sources = [Source(url=url, title=title, text=text, relevance=score) for url, title, text, score in self.pages]
+        return ToolResult(content="\n".join(source.text for source in sources), sources=tuple(sources))
 
 
 def page(host: str, name: str = "x", text: str = "A page.", score: float | None = None) -> Any:
@@ -33,15 +33,15 @@ def page(host: str, name: str = "x", text: str = "A page.", score: float | None 
 
 async def cite(*pages: Any, refiner: Said = {"refined_query": "Q"}, settings: Any = None, **citations: Any) -> Ran:  # noqa: B006
     parts: dict[str, Said] = {"decomposer": plan(subtask("a")), "refiner": refiner}
-    given = {**QUICK, "execution": {"pattern": "parallel"}, "citations": citations, **(settings or {})}
-    return await research(parts, given, tools=Toolbox([Pages(pages=pages)]))
+    options = {**QUICK, "execution": {"pattern": "parallel"}, "citations": citations, **(settings or {})}
+    return await research(parts, options, tools=Toolbox([Pages(pages=pages)]))
 
 
 def cited(ran: Ran, number: int = 0) -> list[str]:
     """The URLs of the citations that the synthesizer is shown, by number."""
-    found = re.findall(r"^\[(\d+)\] .*? \((\S+)\) - ", ran.prompt("synthesizer", number), re.MULTILINE)
-    assert [int(n) for n, _ in found] == list(range(1, len(found) + 1))
-    return [url.removeprefix("https://") for _, url in found]
+    matches = re.findall(r"^\[(\d+)\] .*? \((\S+)\) - ", ran.prompt("synthesizer", number), re.MULTILINE)
+    assert [int(n) for n, _ in matches] == list(range(1, len(matches) + 1))
+    return [url.removeprefix("https://") for _, url in matches]
 
 
 async def test_citations_are_ranked_by_relevance_and_credibility() -> None:
@@ -79,10 +79,10 @@ async def test_citations_are_about_the_entity(
     refiner: Said, citations: dict[str, Any], names: list[str], others: int
 ) -> None:
     ran = await cite(NAMED, OFFICIAL, *OTHER, refiner=refiner, **citations)
-    found = [url.rpartition("/")[2] for url in cited(ran)]
-    assert sorted(name for name in found if not name.startswith("other")) == sorted(names)
-    assert sum(name.startswith("other") for name in found) == others
-    assert ran.extras["citations"]["total"] == len(found)
+    cited_names = [url.rpartition("/")[2] for url in cited(ran)]
+    assert sorted(name for name in cited_names if not name.startswith("other")) == sorted(names)
+    assert sum(name.startswith("other") for name in cited_names) == others
+    assert ran.extras["citations"]["total"] == len(cited_names)
 
 
 async def test_citations_of_gaps_are_filtered_too() -> None:
@@ -95,7 +95,7 @@ async def test_citations_of_gaps_are_filtered_too() -> None:
 
 async def test_citations_come_from_all_results_even_those_filtered_out() -> None:
     ran = await filtered({"a": "Orlune Works", "b": "Of Basel"})
-    assert [one.cause for one in ran.decided("entity_filter")] == ["b do not name Orlune Works"]
+    assert [decision.cause for decision in ran.decided("entity_filter")] == ["b do not name Orlune Works"]
     assert "Of Basel" not in ran.prompt("synthesizer")
     assert cited(ran) == ["pages.test/find-out-a", "pages.test/find-out-b"]
 
@@ -120,16 +120,16 @@ async def filtered(said: dict[str, str]) -> Ran:
 )
 async def test_results_that_do_not_name_the_entity_are_left_out(said: dict[str, str], dropped: str) -> None:
     ran = await filtered(said)
-    causes = [one.cause for one in ran.decided("entity_filter")]
+    causes = [decision.cause for decision in ran.decided("entity_filter")]
     assert causes == ([f"{dropped} do not name Orlune Works"] if dropped else [])
 
 
 async def test_a_result_without_tools_is_kept_and_its_addresses_are_cited_only_without_others() -> None:
-    told = {"a": "From memory: https://told.test/x says so.", "b": ""}
+    answers = {"a": "From memory: https://told.test/x says so.", "b": ""}
     parts: dict[str, Said] = {
         "refiner": ENTITY,
         "decomposer": plan(subtask("a"), subtask("b", suggested_tools=["web_search_tool"])),
-        "researcher": told["a"],
+        "researcher": answers["a"],
     }
     ran = await research(parts, QUICK)
     assert "From memory" in ran.prompt("synthesizer")

@@ -45,10 +45,10 @@ async def test_a_long_conversation_is_compressed(
 @pytest.mark.parametrize(("settings", "target"), [({"target_share": 0.1}, 3200), ({"tier": "small"}, 3000)])
 async def test_the_summary_has_its_share_of_the_window(settings: dict[str, Any], target: int) -> None:
     ran = await compress(conversation(21), **settings)
-    (asked,) = ran.asked("compressor")
-    assert asked.role == f"shannon.{settings.get('tier', 'medium')}.compressor"
-    assert asked.token_limit == target
-    assert f"at most {target} tokens" in asked.messages[0].text
+    (request,) = ran.asked("compressor")
+    assert request.role == f"shannon.{settings.get('tier', 'medium')}.compressor"
+    assert request.token_limit == target
+    assert f"at most {target} tokens" in request.messages[0].text
 
 
 async def test_it_can_be_turned_off() -> None:
@@ -62,15 +62,15 @@ async def test_a_conversation_is_compressed_again_only_after_a_while(
     added: int, minutes: float, fails: bool, summary: str, why: str
 ) -> None:
     agent = ShannonAgent(configured(ShannonSettings, **QUICK, memory={"enabled": False}))
-    said = iter(["The first summary.", 500, 500] if fails else ["The first summary.", "The second summary."])
-    endpoint = Shuffled(script(compressor=lambda request: next(said)))
+    replies = iter(["The first summary.", 500, 500] if fails else ["The first summary.", "The second summary."])
+    endpoint = Shuffled(script(compressor=lambda request: next(replies)))
     async with (
         lazy_store(configured(CheckpointerSettings)) as store,
         on_bench(endpoint.script, endpoint=endpoint, store=store) as bench,
     ):
-        for messages, later in ((21, 0.0), (21 + added, minutes)):
-            lent = {name: getattr(bench.session, name) for name in ("models", "tools", "events", "store")}
-            session = make_session(now=NOW + timedelta(minutes=later), **lent)
+        for messages, delay in ((21, 0.0), (21 + added, minutes)):
+            shared = {name: getattr(bench.session, name) for name in ("models", "tools", "events", "store")}
+            session = make_session(now=NOW + timedelta(minutes=delay), **shared)
             endpoint.requests.clear()
             with session.bind():
                 question = Question(text="And now?", history=tuple(conversation(messages)), thread_id="t.1")

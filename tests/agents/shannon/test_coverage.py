@@ -110,8 +110,8 @@ def test_a_section_may_say_itself_that_it_is_a_gap(phrase: str) -> None:
 
 @each("text")
 def test_an_area_is_a_gap(text: str, check: bool, least: int, gap: bool) -> None:
-    found = detect_gaps(text, ["A"], check_citations=check, min_citations_per_section=least)
-    assert found == ["A"] * gap
+    gaps = detect_gaps(text, ["A"], check_citations=check, min_citations_per_section=least)
+    assert gaps == ["A"] * gap
 
 
 def test_gaps_are_in_the_order_of_areas_and_no_more_than_allowed() -> None:
@@ -157,12 +157,12 @@ def test_no_more_citations_are_asked_for_than_there_are(available: int, least: i
 
 
 def test_evidence_is_the_first_results_that_say_anything() -> None:
-    said = [AgentResult(agent_id=str(n), response="字" * (3999 + n)) for n in range(8)]
+    results = [AgentResult(agent_id=str(n), response="字" * (3999 + n)) for n in range(8)]
     silent = [AgentResult(agent_id="x", response=" \n"), AgentResult(agent_id="y", response="x", success=False)]
-    shown = select_evidence([*silent, *said])
-    assert [one.agent_id for one in shown] == list("012345")
-    assert [one.response for one in shown[:3]] == ["字" * 3999, "字" * 4000, "字" * 4000 + "..."]
-    assert [one.response for one in select_evidence(said, 1, 2)] == ["字字..."]
+    evidence = select_evidence([*silent, *results])
+    assert [result.agent_id for result in evidence] == list("012345")
+    assert [result.response for result in evidence[:3]] == ["字" * 3999, "字" * 4000, "字" * 4000 + "..."]
+    assert [result.response for result in select_evidence(results, 1, 2)] == ["字字..."]
 
 
 @each("same")
@@ -191,9 +191,9 @@ def test_the_sources_of_a_report_say_whether_it_cites_them() -> None:
 
 def test_the_sources_of_a_report_may_be_citations() -> None:
     page = {"url": "https://a.example/x", "title": "A", "source": "a.example", "quality_score": 0.5}
-    whole = "Text [1].\n\n## Sources\n[1] A (https://a.example/x) - a.example - Used inline"
-    assert format_report("Text [1].", [Citation.model_validate(page)]) == whole
-    assert format_report("Text [1].", [page]) == whole  # type: ignore[list-item]
+    expected = "Text [1].\n\n## Sources\n[1] A (https://a.example/x) - a.example - Used inline"
+    assert format_report("Text [1].", [Citation.model_validate(page)]) == expected
+    assert format_report("Text [1].", [page]) == expected  # type: ignore[list-item]
 
 
 @each("old list")

@@ -16,7 +16,7 @@ async def decompose(said: Said, settings: Any = None, **more: Any) -> Ran:
 
 def tasks(ran: Ran) -> list[str]:
     """First lines of the tasks that agents were given, in the order of the plan."""
-    return list(dict.fromkeys(task_of(one).splitlines()[0] for one in ran.asked("researcher")))
+    return list(dict.fromkeys(task_of(request).splitlines()[0] for request in ran.asked("researcher")))
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ async def test_the_decomposer_is_asked_with_areas_and_tools() -> None:
     ran = await decompose(
         plan(subtask("a")), {"decompose": {"tier": "medium", "timeout_seconds": 9, "max_tokens": 500}}
     )
-    (asked,) = ran.asked("decomposer")
-    assert asked.role == "shannon.medium.decomposer"
+    (request,) = ran.asked("decomposer")
+    assert request.role == "shannon.medium.decomposer"
     endpoint: Any = ran.bench.endpoint
     assert endpoint.bodies[1]["temperature"] == 0.1
-    assert asked.token_limit == 500
+    assert request.token_limit == 500
     assert endpoint.seconds[1] == 9
     for text in ("- web_search_tool: Searches the web.", *AREAS, "Describe the town of Orlune"):
-        assert text in asked.messages[1].text
+        assert text in request.messages[1].text
     none = await research({"decomposer": plan(subtask("a")), "researcher": "So."}, PARALLEL, {"data_sources": []})
     assert "Tools of the agents:\nNone." in none.prompt("decomposer")
 
@@ -76,8 +76,8 @@ CONTRACT = {
 
 @pytest.mark.parametrize("contracts", [True, False])
 async def test_subtasks_state_what_is_expected_if_configured(contracts: bool) -> None:
-    said = plan(subtask("a"), subtask("b", "a", **CONTRACT), subtask("c", **CONTRACT))
-    ran = await research({"decomposer": said}, {**QUICK, "decompose": {"contracts": contracts}})
+    reply = plan(subtask("a"), subtask("b", "a", **CONTRACT), subtask("c", **CONTRACT))
+    ran = await research({"decomposer": reply}, {**QUICK, "decompose": {"contracts": contracts}})
     terms = "\nBring: a list\nPrefer: official pages\nUse: 2 searches at most\nNot: no history"
     assert task_of(ran.asked("researcher")[-1]) == "find out b" + terms * contracts
     schema = str(ran.asked("decomposer")[0].response_format)

@@ -25,10 +25,10 @@ def result(response: str, *tools: str) -> AgentResult:
 
 def test_results_that_used_tools_have_to_name_the_entity() -> None:
     about, other, thought = result("Acme", "web_search"), result("Apex", "web_search"), result("So")
-    every = [about, other, thought]
-    assert filter_results(every, "Acme", [], []) == [about, thought]
-    assert filter_results(every, "Acme Corp", ['"Apex"'], []) == [other, thought]
-    assert filter_results(every, " ", ['"Apex"'], ["acme.com"]) == every
+    results = [about, other, thought]
+    assert filter_results(results, "Acme", [], []) == [about, thought]
+    assert filter_results(results, "Acme Corp", ['"Apex"'], []) == [other, thought]
+    assert filter_results(results, " ", ['"Apex"'], ["acme.com"]) == results
     assert filter_results([other], "Acme", [], []) == [other]
     assert filter_results([], "Acme", [], []) == []
 
@@ -38,8 +38,8 @@ def cited(url: str, **fields: Any) -> Citation:
 
 
 def kept(citations: list[Citation], *domains: str, queries: tuple[str, ...] = (), **numbers: Any) -> list[str]:
-    found = filter_by_entity(citations, "Acme", queries, domains, **{"min_keep": 0, **numbers})
-    return [one.url for one in found]
+    filtered = filter_by_entity(citations, "Acme", queries, domains, **{"min_keep": 0, **numbers})
+    return [citation.url for citation in filtered]
 
 
 @each("url")
@@ -61,11 +61,11 @@ def test_official_pages_come_first_and_ignore_the_threshold() -> None:
 
 
 def test_too_few_are_filled_up_by_score() -> None:
-    rest = [cited(f"https://s{n}.example/", quality=n / 10) for n in range(1, 9)]
+    others = [cited(f"https://s{n}.example/", quality=n / 10) for n in range(1, 9)]
     names_it = cited("https://b.example/", title="Acme")
     best_first = [f"https://s{n}.example/" for n in range(8, 1, -1)]
-    assert kept([*rest, names_it], min_keep=8) == ["https://b.example/", *best_first]
-    assert kept([*rest, names_it], min_keep=9, threshold=0.5)[0] == "https://b.example/"  # 0.3 + 0.4
+    assert kept([*others, names_it], min_keep=8) == ["https://b.example/", *best_first]
+    assert kept([*others, names_it], min_keep=9, threshold=0.5)[0] == "https://b.example/"  # 0.3 + 0.4
     assert kept([names_it, names_it], min_keep=8) == ["https://b.example/"] * 2
 
 

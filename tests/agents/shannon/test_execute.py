@@ -39,17 +39,17 @@ def order(ran: Ran) -> list[tuple[str, str]]:
         for e in ran.bench.events
         if isinstance(e, AgentStarted | AgentFinished)
     ]
-    return [(what, agent) for what, agent in events]
+    return [(event, agent) for event, agent in events]
 
 
 def started(ran: Ran) -> list[str]:
-    return [agent for what, agent in order(ran) if what == "Started"]
+    return [agent for event, agent in order(ran) if event == "Started"]
 
 
 def evidence(ran: Ran) -> list[str]:
     """The results that the synthesizer is shown, in their order."""
-    shown = ran.prompt("synthesizer", 0).split("<result>")[1:]
-    return [text.partition("</result>")[0].strip("# \n") for text in shown]
+    blocks = ran.prompt("synthesizer", 0).split("<result>")[1:]
+    return [text.partition("</result>")[0].strip("# \n") for text in blocks]
 
 
 @pytest.mark.parametrize(
@@ -67,23 +67,23 @@ async def test_the_pattern_follows_from_plan_strategy_and_settings(
     subtasks: list[dict[str, Any]], complexity: float, settings: dict[str, Any], pattern: str
 ) -> None:
     ran = await research({"decomposer": plan(*subtasks, complexity=complexity)}, {**QUICK, **settings})
-    assert [one.value for one in ran.decided("pattern")] == [pattern]
+    assert [decision.value for decision in ran.decided("pattern")] == [pattern]
 
 
 PATTERNS = ["react", "react_per_task", "parallel", "hybrid", "sequential"]
 
 
-@pytest.mark.parametrize(("pattern", "subtasks"), [*((one, CHAIN) for one in PATTERNS), ("parallel", [])])
+@pytest.mark.parametrize(("pattern", "subtasks"), [*((request, CHAIN) for request in PATTERNS), ("parallel", [])])
 async def test_a_pattern_may_be_forced_on_any_plan(pattern: str, subtasks: list[dict[str, Any]]) -> None:
     parts: dict[str, Said] = {"decomposer": plan(*subtasks, complexity=0.1)}
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}})
     assert ran.decided("pattern")[0].value == pattern
-    whole = pattern == "react" or not subtasks
-    names = ["whole"] if whole else [task["id"] for task in subtasks]
+    is_whole = pattern == "react" or not subtasks
+    names = ["whole"] if is_whole else [task["id"] for task in subtasks]
     assert sorted(started(ran)) == sorted(names)
     assert bool(ran.asked("reasoner")) is pattern.startswith("react")
-    described = "Describe the town of Orlune" if whole else "find out a"
-    assert any(described in task_of(one) for one in ran.asked("researcher"))
+    described = "Describe the town of Orlune" if is_whole else "find out a"
+    assert any(described in task_of(request) for request in ran.asked("researcher"))
     assert evidence(ran)
 
 
@@ -93,7 +93,7 @@ async def test_results_are_in_the_order_of_the_plan_whichever_ends_first(pattern
     parts: dict[str, Said] = {"decomposer": plan(*backwards), "summarizer": lambda request: task_of(request)}
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}}, order=3)
     assert [*dict.fromkeys(text.splitlines()[0] for text in evidence(ran))] == ["d", "c", "b", "a"]
-    finished = [agent for what, agent in order(ran) if what == "Finished"]
+    finished = [agent for event, agent in order(ran) if event == "Finished"]
     if pattern != "parallel":
         assert finished.index("b") < finished.index("c") < finished.index("d")
 
@@ -102,13 +102,13 @@ async def test_results_are_in_the_order_of_the_plan_whichever_ends_first(pattern
 async def test_a_task_is_shown_the_results_it_depends_on_by_id(pattern: str, known: dict[str, list[str]]) -> None:
     parts: dict[str, Said] = {"decomposer": plan(*CHAIN), "summarizer": lambda request: f"{task_of(request)}: it is so"}
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}})
-    told = {}
+    names_by_task = {}
     for request in ran.asked("researcher"):
         text = request.messages[1].text
-        task = next(one["id"] for one in CHAIN if one["description"] in task_of(request))
-        told[task] = [part.partition(":")[0].strip() for part in text.split("<result>")[1:]]
-        assert all(f"{name}: find out {name}: " in text for name in told[task])
-    assert {name: names for name, names in told.items() if names} == known
+        task = next(item["id"] for item in CHAIN if item["description"] in task_of(request))
+        names_by_task[task] = [part.partition(":")[0].strip() for part in text.split("<result>")[1:]]
+        assert all(f"{name}: find out {name}: " in text for name in names_by_task[task])
+    assert {name: names for name, names in names_by_task.items() if names} == known
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ async def test_a_failed_parent_unblocks_its_children_and_is_told_as_failed(patte
 
     parts: dict[str, Said] = {"decomposer": plan(*CHAIN), "researcher": first_fails, "summarizer": sums_up}
     ran = await research(parts, {**QUICK, "execution": {"pattern": pattern}})
-    (asked,) = {one.messages[1].text for one in ran.asked("researcher") if task_of(one).startswith("find out b")}
-    assert "a: This task failed." in asked
+    (prompt,) = {r.messages[1].text for r in ran.asked("researcher") if task_of(r).startswith("find out b")}
+    assert "a: This task failed." in prompt
     assert [*dict.fromkeys(text.splitlines()[0] for text in evidence(ran))] == ["b", "c", "d"]
 
 
@@ -182,7 +182,7 @@ async def test_a_planned_search_is_made_without_a_model(
 ) -> None:
     subtasks = [subtask("a", **fields), subtask("b")]
     ran = await research({"decomposer": plan(*subtasks)}, {**QUICK, "execution": {"pattern": pattern}})
-    by_model = [one for one in ran.asked("researcher") if not task_of(one).startswith("find out b")]
+    by_model = [request for request in ran.asked("researcher") if not task_of(request).startswith("find out b")]
     assert (not by_model) is (query is not None)
     if query:
         assert ran.bench.search.queries.count(query) == 1
@@ -192,7 +192,7 @@ async def test_a_planned_search_is_made_without_a_model(
 async def test_a_task_with_dependencies_chooses_its_own_searches() -> None:
     subtasks = [subtask("a", **SEARCH), subtask("b", "a", **SEARCH)]
     ran = await research({"decomposer": plan(*subtasks)}, QUICK)
-    assert {task_of(one) for one in ran.asked("researcher")} == {"find out b"}
+    assert {task_of(request) for request in ran.asked("researcher")} == {"find out b"}
     assert "well described" in ran.prompt("researcher", 0)  # of a
 
 
@@ -204,21 +204,21 @@ async def test_research_gives_every_subtask_a_search(force: bool, suggested: lis
         "researcher": lambda request: researches(request) if request.tools else "from memory",
     }
     ran = await research(parts, {**QUICK, "force_research": force})
-    (asked,) = [one for one in ran.asked("researcher") if task_of(one) == "find out b" and not results(one)]
-    assert [tool.function.name for tool in asked.tools] == offered
+    (request_b,) = [r for r in ran.asked("researcher") if task_of(r) == "find out b" and not results(r)]
+    assert [tool.function.name for tool in request_b.tools] == offered
 
 
 @pytest.mark.parametrize("pattern", ["react", "react_per_task"])
 async def test_a_loop_has_all_tools_whatever_was_suggested(pattern: str) -> None:
     settings = {"force_research": False, "execution": {"pattern": pattern, "force_search": False}}
     ran = await research({"synthesizer": report(AREAS[0])}, {**settings, "gap_filling_max_iterations": 1})
-    assert {len(one.tools) for one in ran.asked("researcher") if not results(one)} == {1}  # of gaps, too
+    assert {len(request.tools) for request in ran.asked("researcher") if not results(request)} == {1}  # of gaps, too
     assert ran.extras["gap_iterations"] == 1
 
 
 async def test_a_question_without_data_sources_is_researched_without_tools() -> None:
     ran = await research({"researcher": "from memory"}, QUICK, {"data_sources": []})
-    assert not any(one.tools for one in ran.asked("researcher"))
+    assert not any(request.tools for request in ran.asked("researcher"))
     assert not ran.bench.search.queries  # not by force either
     assert "There are none." in ran.prompt("synthesizer")
 
@@ -228,7 +228,7 @@ async def test_one_search_is_made_if_no_agent_made_any(force: bool, queries: lis
     settings = {**QUICK, "execution": {"force_search": force}, "record_zero_token": True}
     ran = await research({"researcher": lambda request: f"{task_of(request)}, from memory"}, settings)
     assert ran.bench.search.queries == queries
-    assert [one.value for one in ran.decided("forced_search")] == ["web_search_tool"] * len(queries)
+    assert [decision.value for decision in ran.decided("forced_search")] == ["web_search_tool"] * len(queries)
     forced = [record for record in ran.records if record["agent_id"] == "forced-search"]
     assert [record["tool"] for record in forced] == ["web_search_tool"] * len(queries)
     assert len(evidence(ran)) == 2 + len(queries)
@@ -243,9 +243,7 @@ async def test_one_search_is_made_if_no_agent_made_any(force: bool, queries: lis
 )
 async def test_agents_have_the_tier_of_the_questions_complexity(complexity: float, tier: str | None, used: str) -> None:
     ran = await research({"decomposer": plan(*APART, complexity=complexity)}, {**QUICK, "model_tier": tier})
-    agents = {
-        one.role for one in ran.bench.endpoint.requests if part_of(one) in ("researcher", "reasoner", "summarizer")
-    }
+    agents = {r.role for r in ran.bench.endpoint.requests if part_of(r) in ("researcher", "reasoner", "summarizer")}
     assert {role.split(".")[1] for role in agents} == {used}
 
 
@@ -264,10 +262,10 @@ async def test_agents_have_the_roles_and_the_hints_of_plan_and_refinement() -> N
     }
     ran = await research(parts, QUICK)
     hints = '"Orlune Works"; prefer domains (site:orlune.test); add disambiguation: turbines'
-    for one in ran.asked("researcher"):
-        role = "historian" if task_of(one) == "find out a" else "researcher"
-        assert f"(role: {role})" in one.messages[0].text
-        assert hints in one.messages[1].text
+    for request in ran.asked("researcher"):
+        role = "historian" if task_of(request) == "find out a" else "researcher"
+        assert f"(role: {role})" in request.messages[0].text
+        assert hints in request.messages[1].text
 
 
 def test_a_pattern_that_does_not_exist_is_refused_by_the_name_of_its_setting() -> None:

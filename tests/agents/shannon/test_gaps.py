@@ -36,7 +36,7 @@ async def fill(said: Said, settings: Any = None, **parts: Said) -> Ran:
 
 def found(ran: Ran) -> list[Any]:
     """The gaps found each time."""
-    return [one.detail["gaps"] for one in ran.decided("gaps")]
+    return [decision.detail["gaps"] for decision in ran.decided("gaps")]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ async def test_an_area_without_a_good_section_is_a_gap(text: str, settings: dict
 async def test_the_number_of_gap_passes_is_a_setting(settings: dict[str, Any], passes: int) -> None:
     ran = await fill(HALF, settings)
     assert ran.extras["gap_iterations"] == len(ran.bench.logged(Round)) == passes
-    assert [one.detail["iteration"] for one in ran.decided("gaps")] == list(range(passes))
+    assert [decision.detail["iteration"] for decision in ran.decided("gaps")] == list(range(passes))
     assert len(ran.asked("synthesizer")) == 1 + passes
 
 
@@ -70,7 +70,7 @@ async def test_a_gap_is_searched_for_and_the_report_rewritten_with_what_was_foun
     query = f"Find detailed information about: Trade (related to: {QUESTION})"
     assert (one_round.number, one_round.queries) == (1, (query,))
     assert [url for url in one_round.new_sources if "trade" in url]
-    assert {task_of(one) for one in ran.asked("reasoner")} == {query}
+    assert {task_of(request) for request in ran.asked("reasoner")} == {query}
     results = ran.prompt("synthesizer").partition("Results of")[2]
     assert results.index("# Trade\nIn short: Find detailed") < results.index("# one\n")  # on top of the first result
     assert "# two\n" not in results
@@ -94,16 +94,16 @@ async def test_old_and_new_sources_form_one_list_without_duplicates() -> None:
 async def test_a_gaps_loop_has_its_iterations(settings: dict[str, Any], iterations: int) -> None:
     lengths = iter(3**n for n in range(2, 12))  # no observation is like the one before
     parts: dict[str, Said] = {"reasoner": "Search on.", "researcher": lambda request: "x" * next(lengths)}
-    given = {"gap_filling_max_iterations": 1, "execution": {"pattern": "parallel", "force_search": False}}
+    defaults = {"gap_filling_max_iterations": 1, "execution": {"pattern": "parallel", "force_search": False}}
     forced = plan(subtask("a", suggested_tools=["web_search_tool"]))
-    ran = await fill(HALF, {**given, **settings}, decomposer=forced, **parts)
+    ran = await fill(HALF, {**defaults, **settings}, decomposer=forced, **parts)
     assert len(ran.asked("reasoner")) == iterations
 
 
 @pytest.mark.parametrize(("tier", "used"), [(None, "medium"), ("large", "large")])
 async def test_the_new_report_has_the_tier_of_the_first_or_its_own(tier: str | None, used: str) -> None:
     ran = await fill(in_order(HALF, WHOLE), {"gap_model_tier": tier})
-    assert [one.role.split(".")[1] for one in ran.asked("synthesizer")] == ["medium", used]
+    assert [request.role.split(".")[1] for request in ran.asked("synthesizer")] == ["medium", used]
 
 
 async def test_a_report_that_cannot_be_rewritten_keeps_its_own_citations() -> None:
@@ -171,5 +171,5 @@ async def test_gaps_by_a_model(
 ) -> None:
     settings = {"gaps": {"evaluator": "model", **gaps}, "citations": {"per_domain": 50}}
     ran = await fill(WHOLE, settings, coverage=in_order(*said))
-    assert [one.queries for one in ran.bench.logged(Round)] == queries
+    assert [event.queries for event in ran.bench.logged(Round)] == queries
     assert len(ran.asked("synthesizer")) == reports

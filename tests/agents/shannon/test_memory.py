@@ -18,11 +18,11 @@ RIVER = ("How long is the river of Orlune?", "What do people trade in Orlune?")
 def shown(ran: Ran, part: str = "refiner") -> list[str]:
     """What this part's prompt shows of the conversation."""
     text = ran.asked(part)[0].messages[1].text
-    return [one.partition("</conversation>")[0].strip() for one in text.split("<conversation>")[1:]]
+    return [block.partition("</conversation>")[0].strip() for block in text.split("<conversation>")[1:]]
 
 
 def users(ran: Ran) -> list[str]:
-    return [one.splitlines()[0].removeprefix("User: ") for one in shown(ran)]
+    return [block.splitlines()[0].removeprefix("User: ") for block in shown(ran)]
 
 
 async def recall(*before: str, ask: str = "And its mill?", said: str = "So it is [1].", **memory: Any) -> Ran:
@@ -33,7 +33,7 @@ async def recall(*before: str, ask: str = "And its mill?", said: str = "So it is
 async def test_a_later_turn_remembers_what_was_asked_and_answered() -> None:
     ran = await recall(*RIVER, said="The river is 66 km long [1].")
     assert users(ran) == list(RIVER)
-    assert all("Assistant: The river is 66 km long [1]" in one for one in shown(ran))
+    assert all("Assistant: The river is 66 km long [1]" in block for block in shown(ran))
     (decision,) = ran.decided("memory")
     assert (decision.value, decision.cause) == (2, "hierarchical")
     assert decision.detail == {"recent": 2, "semantic": 0, "summary": 0, "duplicate": 0}
@@ -42,9 +42,9 @@ async def test_a_later_turn_remembers_what_was_asked_and_answered() -> None:
 
 
 async def test_the_latest_and_the_most_similar_turns_are_recalled_without_duplicates() -> None:
-    asked = [f"Topic {n} of the town" for n in range(6)]
-    ran = await recall("How long is the river?", *asked, ask="how long is the river")
-    assert users(ran) == [*asked[1:], "How long is the river?"]
+    topics = [f"Topic {n} of the town" for n in range(6)]
+    ran = await recall("How long is the river?", *topics, ask="how long is the river")
+    assert users(ran) == [*topics[1:], "How long is the river?"]
     assert ran.decided("memory")[0].detail == {"recent": 5, "semantic": 1, "summary": 0, "duplicate": 0}
     twice = await recall("How long is the river?", ask="how long is the river")
     assert users(twice) == ["How long is the river?"]
@@ -64,16 +64,16 @@ HISTORY = [Turn(speaker=speaker, text=f"{speaker} {n}") for n in range(15) for s
 async def test_without_memories_the_end_of_the_history_is_shown(
     thread: str | None, settings: dict[str, Any], first: str | None, pairs: int
 ) -> None:
-    given = {"history": HISTORY, "thread_id": thread}
-    ran = await research({}, {**QUICK, "memory": settings, "compression": {"enabled": False}}, given)
+    question = {"history": HISTORY, "thread_id": thread}
+    ran = await research({}, {**QUICK, "memory": settings, "compression": {"enabled": False}}, question)
     assert len(users(ran)) == pairs
     assert users(ran)[:1] == [first] * (first is not None)
-    assert [one.cause for one in ran.decided("memory")] == ["session"] * bool(pairs)
+    assert [decision.cause for decision in ran.decided("memory")] == ["session"] * bool(pairs)
 
 
 async def test_history_before_the_first_turn_is_remembered_in_later_ones() -> None:
-    given = {"history": [*HISTORY[:4], Turn(speaker="user", text="user 2")], "text": "And its mill?"}
-    ran = await research({}, {**QUICK, "compression": {"enabled": False}}, given, before=("How old is Orlune?",))
+    question = {"history": [*HISTORY[:4], Turn(speaker="user", text="user 2")], "text": "And its mill?"}
+    ran = await research({}, {**QUICK, "compression": {"enabled": False}}, question, before=("How old is Orlune?",))
     assert users(ran) == ["user 0", "user 1", "user 2", "How old is Orlune?"]
 
 
@@ -89,12 +89,12 @@ async def test_memories_come_from_an_embedding_model_and_are_none_if_it_fails() 
     assert users(ran) == ["A river"]
     endpoint: Any = ran.bench.endpoint
     assert endpoint.embedded == ["A river", "The mill", "The river now?"]  # once, to recall by and to be recalled by
-    given = {"history": HISTORY[:2], "thread_id": "t"}
-    failed = await research({}, {**QUICK, "memory": {"embedding_model": "500"}}, given)
+    question = {"history": HISTORY[:2], "thread_id": "t"}
+    failed = await research({}, {**QUICK, "memory": {"embedding_model": "500"}}, question)
     assert failed.recovered == ["memory_skipped", "memory_not_kept"]
     assert users(failed) == ["user 0"]
     with pytest.raises(ModelError, match="has not answered once"):
-        await research({}, {**QUICK, "memory": {"embedding_model": "400"}}, given)
+        await research({}, {**QUICK, "memory": {"embedding_model": "400"}}, question)
 
 
 @pytest.mark.parametrize(
@@ -110,5 +110,5 @@ async def test_memories_come_from_an_embedding_model_and_are_none_if_it_fails() 
 )
 def test_a_history_in_pairs(speakers: str, pairs: list[tuple[str, str]]) -> None:
     names = {"u": "user", "a": "assistant"}
-    turns = [Turn(speaker=names[one], text=str(n)) for n, one in enumerate(speakers)]
-    assert [(one.query, one.answer) for one in in_pairs(turns)] == pairs
+    turns = [Turn(speaker=names[speaker], text=str(n)) for n, speaker in enumerate(speakers)]
+    assert [(item.query, item.answer) for item in in_pairs(turns)] == pairs

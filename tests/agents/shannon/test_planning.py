@@ -106,10 +106,10 @@ def test_a_plan_without_an_order_is_refused(tasks: Any, message: str) -> None:
 def test_an_order_respects_all_dependencies(drawn: tuple[list[int], ...]) -> None:
     tasks = {str(i): [str(need) for need in needs if need < i] for i, needs in enumerate(drawn)}
     turned = dict(reversed(tasks.items()))
-    for each in (tasks, turned):
-        order = topological_order(each)
-        assert sorted(order) == sorted(each)
-        assert all(order.index(need) < order.index(task) for task, needs in each.items() for need in needs)
+    for variant in (tasks, turned):
+        order = topological_order(variant)
+        assert sorted(order) == sorted(variant)
+        assert all(order.index(need) < order.index(task) for task, needs in variant.items() for need in needs)
 
 
 @each("pattern")
@@ -117,8 +117,8 @@ def test_the_pattern_of_a_plan(
     complexity: float, subtasks: int, per_task: bool, strategy: str, dependencies: bool, pattern: str
 ) -> None:
     assert route_pattern(complexity, subtasks, per_task, strategy, dependencies) == pattern
-    needs = [("a",) if dependencies and place else () for place in range(subtasks)]
-    plan = [Subtask(dependencies=one) for one in needs]
+    needs = [("a",) if dependencies and i else () for i in range(subtasks)]
+    plan = [Subtask(dependencies=need) for need in needs]
     assert route_pattern(complexity, plan, per_task, strategy) == pattern
 
 
@@ -140,8 +140,8 @@ def test_a_strategy_presets_the_context(row: tuple[Any, ...]) -> None:
     name, *values = row
     keys = ["enable_verification", "max_concurrent_agents", "react_max_iterations", "gap_filling_enabled"]
     keys += ["gap_filling_max_gaps", "gap_filling_max_iterations", "gap_filling_check_citations"]
-    stated = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
-    assert strategy_preset(f" {name.upper()}\n") == stated
+    expected = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+    assert strategy_preset(f" {name.upper()}\n") == expected
 
 
 def test_no_strategy_presets_nothing_and_another_is_refused() -> None:

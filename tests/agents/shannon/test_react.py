@@ -26,7 +26,7 @@ async def loop(
 
 def observed(ran: Ran, part: str, number: int = -1) -> list[str]:
     text = ran.asked(part)[number].messages[1].text
-    return [one.partition("</observation>")[0].strip() for one in text.split("<observation>")[1:]]
+    return [block.partition("</observation>")[0].strip() for block in text.split("<observation>")[1:]]
 
 
 DIFFERENT = ["alpha", "beta " * 9, "gamma " * 30, "delta " * 99, "epsilon " * 300, "zeta " * 900, "eta " * 2700, "x"]
@@ -49,9 +49,9 @@ async def test_a_loop_stops(
     reasoner: Said, said: Said, execution: dict[str, Any], actions: int, cause: str | None
 ) -> None:
     ran = await loop(reasoner, said, **execution)
-    assert len([one for one in ran.asked("researcher") if not results(one)]) == actions
+    assert len([request for request in ran.asked("researcher") if not results(request)]) == actions
     stopped = ran.decided("react_stopped")
-    assert [(one.cause, one.detail["iterations"]) for one in stopped] == [(cause, actions)] * bool(cause)
+    assert [(decision.cause, decision.detail["iterations"]) for decision in stopped] == [(cause, actions)] * bool(cause)
     assert "In short." in ran.prompt("synthesizer")
     assert len(ran.asked("summarizer")) == 1
 
@@ -78,9 +78,9 @@ async def test_a_reasoning_step_sees_the_latest_observations_and_the_summary_all
     ran = await loop(said=acting(*DIFFERENT), iterations=6, max_observations=4)
     assert [len(observed(ran, "reasoner", n)) for n in range(6)] == [0, 1, 2, 3, 3, 3]
     assert observed(ran, "reasoner")[0].startswith("Action result: gamma")
-    kept = observed(ran, "summarizer")
-    assert kept[0] == "[2 older observations truncated]"  # the note before counts as one, as in the original
-    assert [one.split()[2] for one in kept[1:]] == ["delta", "epsilon", "zeta"]
+    observations = observed(ran, "summarizer")
+    assert observations[0] == "[2 older observations truncated]"  # the note before counts as one, as in the original
+    assert [text.split()[2] for text in observations[1:]] == ["delta", "epsilon", "zeta"]
     wide = await loop(said=acting(*DIFFERENT), iterations=4, observation_window=1)
     assert [len(observed(wide, "reasoner", n)) for n in range(4)] == [0, 1, 1, 1]
 
@@ -104,9 +104,9 @@ async def test_a_failed_action_is_observed_but_gives_no_result() -> None:
 
 async def test_without_a_summary_the_answers_of_the_actions_are_the_result() -> None:
     ran = await loop(said=acting("alpha", "beta " * 9), iterations=2, more={"summarizer": 500})
-    shown = ran.prompt("synthesizer")
-    assert "alpha" in shown
-    assert "beta beta" in shown
+    prompt = ran.prompt("synthesizer")
+    assert "alpha" in prompt
+    assert "beta beta" in prompt
     assert ran.extras["citations"]["total"] == 1
     for nothing in (" ", CALL):
         silent = await loop(said=acting("alpha"), iterations=2, more={"summarizer": nothing})
@@ -116,8 +116,8 @@ async def test_without_a_summary_the_answers_of_the_actions_are_the_result() -> 
 
 async def test_the_report_is_written_from_a_loops_summary_and_its_actions_answers() -> None:
     ran = await loop(said=acting("alpha", "beta " * 9), iterations=2)
-    shown = ran.prompt("synthesizer").split("<result>")[1:]
-    assert [one.split()[2:4] for one in shown] == [["In", "short."], ["alpha", "</result>"], ["beta", "beta"]]
+    blocks = ran.prompt("synthesizer").split("<result>")[1:]
+    assert [block.split()[2:4] for block in blocks] == [["In", "short."], ["alpha", "</result>"], ["beta", "beta"]]
 
 
 async def test_a_loop_ends_with_its_summary_if_the_reasoner_fails() -> None:
@@ -130,13 +130,13 @@ async def test_a_loop_ends_with_its_summary_if_the_reasoner_fails() -> None:
 @pytest.mark.parametrize(("share", "told"), [(0, 0), (0.3, 3)])
 async def test_a_loop_that_opens_few_pages_is_told_so_after_three_searches(share: float, told: int) -> None:
     ran = await loop(said=acting(*DIFFERENT), iterations=6, fetch_share=share)
-    first = [one for one in ran.asked("researcher") if not results(one)]
-    assert sum("open the most promising pages" in task_of(one) for one in first) == told
+    requests = [request for request in ran.asked("researcher") if not results(request)]
+    assert sum("open the most promising pages" in task_of(request) for request in requests) == told
 
 
 async def test_an_action_has_the_task_the_thought_and_its_tools() -> None:
     ran = await loop("Search for the mill.", acting("alpha"), iterations=2)
-    asked = ran.asked("researcher")[0]
-    assert task_of(asked).startswith("Describe the town of Orlune\n")
-    assert fenced(asked, "next_action") == "Search for the mill."
-    assert [tool.function.name for tool in asked.tools] == ["web_search_tool"]
+    request = ran.asked("researcher")[0]
+    assert task_of(request).startswith("Describe the town of Orlune\n")
+    assert fenced(request, "next_action") == "Search for the mill."
+    assert [tool.function.name for tool in request.tools] == ["web_search_tool"]

@@ -61,7 +61,7 @@ async def test_an_entity_without_a_name_has_that_of_its_first_exact_query(named:
     parts: dict[str, Said] = {"refiner": {**ENTITY, **named}, "synthesizer": "So [1].", "researcher": "Of Basel."}
     ran = await research(parts, {**settings, "execution": {"force_search": True}})
     # the forced search names neither, and is left out of the evidence where there is a name
-    causes = [one.cause for one in ran.decided("entity_filter")]
+    causes = [decision.cause for decision in ran.decided("entity_filter")]
     assert causes == ([f"forced-search do not name {hint}"] if hint else [])
 
 
@@ -84,6 +84,6 @@ async def test_a_reply_that_cannot_be_read_is_repaired_once() -> None:
 async def test_tier_timeout_and_numbers_of_areas_of_the_refiner_are_settings() -> None:
     parts: dict[str, Said] = {"synthesizer": report(*AREAS)}
     ran = await research(parts, {**QUICK, "refine": {"tier": "large", "min_areas": 3, "timeout_seconds": 30}})
-    assert [one.role for one in ran.asked("refiner")] == ["shannon.large.refiner"]
+    assert [request.role for request in ran.asked("refiner")] == ["shannon.large.refiner"]
     assert "write 3 to 7 research areas" in ran.prompt("refiner")
     assert ran.bench.endpoint.seconds[0] == 30

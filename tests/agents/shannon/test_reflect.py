@@ -14,7 +14,7 @@ async def reflect(said: Said, **reflection: Any) -> Ran:
 
 
 def scores(ran: Ran) -> list[Any]:
-    return [one.value for one in ran.decided("quality")]
+    return [decision.value for decision in ran.decided("quality")]
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ async def test_a_report_below_the_threshold_is_rewritten(
 
 async def test_the_writer_is_told_what_the_report_lacks_and_shown_it() -> None:
     ran = await reflect(in_order(HALF, WHOLE))
-    asked = ran.prompt("synthesizer")
-    assert "the section Trade has 0 of 600 characters, 0 of 2 citations" in asked
-    assert f"<draft>\n{HALF}\n</draft>" in asked
+    prompt = ran.prompt("synthesizer")
+    assert "the section Trade has 0 of 600 characters, 0 of 2 citations" in prompt
+    assert f"<draft>\n{HALF}\n</draft>" in prompt
     assert "An earlier version" not in ran.prompt("synthesizer", 0)
 
 
@@ -63,7 +63,7 @@ async def test_a_model_may_evaluate(said: list[Any], quality: float, reports: in
     assert ran.extras["quality"] == quality
     assert len(ran.asked("synthesizer")) == reports
     assert ("Name the mayor." in ran.prompt("synthesizer")) is ("feedback" in str(said[0]) and quality == 0.7)
-    assert {one.role for one in ran.asked("evaluator")} == {"shannon.small.evaluator"}
+    assert {request.role for request in ran.asked("evaluator")} == {"shannon.small.evaluator"}
 
 
 async def test_a_report_that_cannot_be_rewritten_stays() -> None:

@@ -31,8 +31,8 @@ async def write(said: Said, settings: Any = None, found: int = 2, **synthesis: A
     """A research whose agents find this many pages."""
     subtasks = [subtask(f"t{n}", suggested_tools=["web_search_tool"]) for n in range(found)]
     parts: dict[str, Said] = {"decomposer": plan(*subtasks), "synthesizer": said}
-    given = {**QUICK, "execution": {"pattern": "parallel", "force_search": False}, "synthesis": synthesis}
-    return await research(parts, {"reflection": {"evaluator": "constant"}, **given, **(settings or {})})
+    options = {**QUICK, "execution": {"pattern": "parallel", "force_search": False}, "synthesis": synthesis}
+    return await research(parts, {"reflection": {"evaluator": "constant"}, **options, **(settings or {})})
 
 
 def shown(ran: Ran) -> list[str]:
@@ -41,11 +41,11 @@ def shown(ran: Ran) -> list[str]:
 
 async def test_a_report_is_written_with_its_sections_and_its_sources() -> None:
     ran = await write(WHOLE)
-    asked = ran.prompt("synthesizer", 0)
+    prompt = ran.prompt("synthesizer", 0)
     headings = ["## Executive Summary", "## Detailed Findings", *(f"### {area}" for area in AREAS), "## Limitations"]
-    assert [asked.find(heading) for heading in headings] == sorted(asked.find(heading) for heading in headings)
-    assert -1 not in [asked.find(heading) for heading in headings]
-    assert "[1] find out t0 (https://pages.test/find-out-t0) - pages.test" in asked
+    assert [prompt.find(heading) for heading in headings] == sorted(prompt.find(heading) for heading in headings)
+    assert -1 not in [prompt.find(heading) for heading in headings]
+    assert "[1] find out t0 (https://pages.test/find-out-t0) - pages.test" in prompt
     assert ran.report.raw_text.startswith(WHOLE)
     sources = ran.report.raw_text.removeprefix(WHOLE).strip().splitlines()
     assert sources[0] == "## Sources"
@@ -107,8 +107,8 @@ async def test_a_result_is_cut_and_said_once() -> None:
 async def test_the_limit_of_its_tokens(results: int, settings: dict[str, Any], limit: int) -> None:
     assert (await write(WHOLE, None, results, **settings)).asked("synthesizer")[0].token_limit == limit
     concise = await write("So [1].", {"synthesis_style": "concise"}, results, **settings)
-    frame, each = settings.get("max_tokens", 10240), settings.get("tokens_per_result", 2048)
-    assert concise.asked("synthesizer")[0].token_limit == frame + each * results
+    base, per_result = settings.get("max_tokens", 10240), settings.get("tokens_per_result", 2048)
+    assert concise.asked("synthesizer")[0].token_limit == base + per_result * results
 
 
 REST = "It goes on [2]."
@@ -134,15 +134,15 @@ async def test_a_report_that_ended_early_for_lack_of_room_is_continued_once(
     text: str, reason: str, left: int, settings: dict[str, Any], continued: bool
 ) -> None:
     ran = await write(in_order(completion(text, reason=reason, tokens=50000 - left), REST), **settings)
-    assert [one.value for one in ran.decided("continuation")] == [True] * continued
+    assert [decision.value for decision in ran.decided("continuation")] == [True] * continued
     assert len(ran.asked("synthesizer")) == 1 + continued
     body = ran.report.raw_text.partition("\n\n## Sources")[0]
     assert body == (f"{text}\n\n{REST}" if continued else text)
 
 
 async def test_a_continuation_sees_the_end_of_the_report_and_all_that_it_is_written_from() -> None:
-    said = in_order(completion("x" * 100 + "y" * 2000, tokens=49990), REST)
-    ran = await write(said)
+    replies = in_order(completion("x" * 100 + "y" * 2000, tokens=49990), REST)
+    ran = await write(replies)
     first, second = ran.asked("synthesizer")
     assert second.messages[:2] == first.messages[:2]
     assert f"<report>\n{'y' * 2000}\n</report>" in second.messages[2].text
@@ -158,7 +158,7 @@ async def test_a_continuation_sees_the_end_of_the_report_and_all_that_it_is_writ
 async def test_a_continuation_that_fails_leaves_the_report_as_it_is() -> None:
     ran = await write(in_order(completion(SHORT, tokens=49990), 500))
     assert ran.recovered == ["no_continuation"]
-    assert [one.value for one in ran.decided("continuation")] == [False]
+    assert [decision.value for decision in ran.decided("continuation")] == [False]
     assert ran.report.raw_text.startswith(SHORT)
 
 
@@ -182,16 +182,16 @@ async def test_a_report_that_the_token_limit_cut_off_says_so(
 
 
 async def test_a_complete_rewrite_of_a_cut_off_report_counts_as_complete() -> None:
-    said = in_order(completion(report(AREAS[0]), reason="length"), WHOLE)
-    ran = await write(said, {"gap_filling_enabled": True})
+    replies = in_order(completion(report(AREAS[0]), reason="length"), WHOLE)
+    ran = await write(replies, {"gap_filling_enabled": True})
     assert ran.report.outcome == "ok"
     assert ran.extras["gap_iterations"] == 1
 
 
 async def test_a_cut_off_rewrite_does_not_replace_a_complete_report() -> None:
     first = WHOLE.partition("### Trade")[0].strip()
-    said = in_order(first, completion("And then", reason="length"))
-    ran = await write(said, {"gap_filling_enabled": True, "gap_filling_max_iterations": 1})
+    replies = in_order(first, completion("And then", reason="length"))
+    ran = await write(replies, {"gap_filling_enabled": True, "gap_filling_max_iterations": 1})
     assert (ran.report.outcome, ran.recovered) == ("ok", ["rewrite_cut_off"])
     assert ran.report.raw_text.startswith(first)
 
@@ -261,9 +261,9 @@ async def test_the_record_says_which_sections_fall_short_and_why(
 
 async def test_the_language_and_a_tier_of_the_report() -> None:
     ran = await research({}, {**QUICK, "synthesis_model_tier": "large"}, {"text": "¿Qué es Orlune?"})
-    (asked,) = ran.asked("synthesizer")
-    assert asked.role == "shannon.large.synthesizer"
-    assert "Language: Spanish" in asked.messages[1].text
+    (request,) = ran.asked("synthesizer")
+    assert request.role == "shannon.large.synthesizer"
+    assert "Language: Spanish" in request.messages[1].text
     assert ran.bench.endpoint.seconds[-1] == 120  # llm.timeout_seconds ends it sooner
     quick = await write(WHOLE, timeout_seconds=7)
     assert quick.bench.endpoint.seconds[-1] == 7

@@ -56,7 +56,7 @@ def test_the_confidence_of_a_claim(
     supporting: list[int], conflicting: list[int], confidence: float, credibilities: list[float], result: float
 ) -> None:
     assert verify_claim(supporting, conflicting, confidence, credibilities) == pytest.approx(result, abs=1e-12)
-    citations = [Citation(url="https://a.example/", credibility=one) for one in credibilities]
+    citations = [Citation(url="https://a.example/", credibility=credibility) for credibility in credibilities]
     assert verify_claim(supporting, conflicting, confidence, citations) == pytest.approx(result, abs=1e-12)
 
 
@@ -85,9 +85,9 @@ def test_what_it_takes_to_be_supported(credibilities: list[float], least: float)
 
 
 def test_claims_together() -> None:
-    found = aggregate_verification([0.9, 0.7, 0.69, 0.5, 0.49])
-    assert (found.claims, found.supported, found.unsupported) == (5, 2, (4,))
-    assert found.overall == pytest.approx(sqrt((0.9 + 0.7 + 0.69 + 0.5 + 0.49) / 5 * 2 / 5))
+    summary = aggregate_verification([0.9, 0.7, 0.69, 0.5, 0.49])
+    assert (summary.claims, summary.supported, summary.unsupported) == (5, 2, (4,))
+    assert summary.overall == pytest.approx(sqrt((0.9 + 0.7 + 0.69 + 0.5 + 0.49) / 5 * 2 / 5))
     assert aggregate_verification([]) == VerificationSummary(claims=0, supported=0, unsupported=(), overall=1.0)
     assert aggregate_verification([0.2]).overall == 0
     assert aggregate_verification([0.6], supported_from=0.6).supported == 1

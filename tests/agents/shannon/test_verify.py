@@ -34,9 +34,9 @@ async def test_claims_are_those_of_the_numbered_lines() -> None:
         "It has a mill",
         "So it is",
     ]
-    (asked,) = ran.asked("claims")
-    assert asked.role == "shannon.small.claims"
-    assert "at most 10," in asked.messages[0].text
+    (request,) = ran.asked("claims")
+    assert request.role == "shannon.small.claims"
+    assert "at most 10," in request.messages[0].text
     endpoint: Any = ran.bench.endpoint
     assert {body["temperature"] for body in endpoint.bodies if "claim" in str(body["messages"][-1])} >= {0}
 
@@ -66,18 +66,18 @@ async def test_the_confidence_of_a_claim(said: Said, confidence: float) -> None:
     [({}, 0, 0), ({"supported_from": 0.6}, 2, 0), ({"unsupported_below": 0.61}, 0, 2)],
 )
 async def test_the_thresholds_are_settings(thresholds: dict[str, Any], supported: int, unsupported: int) -> None:
-    found = (await verify("1. A claim\n2. Another claim", support(1), **thresholds)).extras["verification"]
-    assert (found["supported"], len(found["unsupported"])) == (supported, unsupported)
+    verification = (await verify("1. A claim\n2. Another claim", support(1), **thresholds)).extras["verification"]
+    assert (verification["supported"], len(verification["unsupported"])) == (supported, unsupported)
 
 
 async def test_claims_with_citations_on_both_sides_are_conflicts() -> None:
-    said = in_order(support(1, against=(2,)), support(1))
-    ran = await verify("1. A claim\n2. Another claim", lambda request: said(request))
-    found = ran.extras["verification"]
-    assert found["conflicts"] == [claim["text"] for claim in found["claims"] if claim["conflicting"]]
-    assert len(found["conflicts"]) == 1
+    replies = in_order(support(1, against=(2,)), support(1))
+    ran = await verify("1. A claim\n2. Another claim", lambda request: replies(request))
+    verification = ran.extras["verification"]
+    assert verification["conflicts"] == [claim["text"] for claim in verification["claims"] if claim["conflicting"]]
+    assert len(verification["conflicts"]) == 1
     (decision,) = ran.decided("verification")
-    assert decision.value == found["overall"]
+    assert decision.value == verification["overall"]
     assert decision.detail == {"claims": 2, "supported": 0, "conflicts": 1}
 
 
@@ -93,9 +93,9 @@ async def test_report_and_snippets_are_cut_to_their_limits() -> None:
     assert f"<report>\n{report(*AREAS)[:30]}\n</report>" in ran.prompt("claims")
     assert "at most 2," in ran.prompt("claims")
     assert len(ran.asked("verifier")) == 2
-    shown = ran.prompt("verifier").split("<citation>")[1:]
-    assert len(shown) == 1
-    assert "[1] find out t0\nfind \n</citation>" in shown[0]
+    blocks = ran.prompt("verifier").split("<citation>")[1:]
+    assert len(blocks) == 1
+    assert "[1] find out t0\nfind \n</citation>" in blocks[0]
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ async def test_nothing_is_verified_without_citations() -> None:
 
 @pytest.mark.parametrize(("verdict", "confidence"), [("supported", 1.0), ("unsupported", 0.0), ("perhaps", 0.5)])
 async def test_verdicts_by_the_nearest_of_the_citations(verdict: str, confidence: float) -> None:
-    said = {"verdict": verdict, "supporting": [1], "conflicting": []}
-    ran = await verify("1. find out t11 is well described", said, 14, verdicts=True)
+    reply = {"verdict": verdict, "supporting": [1], "conflicting": []}
+    ran = await verify("1. find out t11 is well described", reply, 14, verdicts=True)
     assert [claim["confidence"] for claim in ran.extras["verification"]["claims"]] == [confidence]
-    shown = ran.asked("verdict")[0].messages[1].text.split("<citation>")[1:]
-    assert len(shown) == 10
-    assert shown[0].startswith("\n[12] find out t11")  # under its number of the report
+    blocks = ran.asked("verdict")[0].messages[1].text.split("<citation>")[1:]
+    assert len(blocks) == 10
+    assert blocks[0].startswith("\n[12] find out t11")  # under its number of the report

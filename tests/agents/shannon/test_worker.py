@@ -59,19 +59,19 @@ async def test_after_its_rounds_an_agent_must_answer(rounds: int) -> None:
         return search(f"query {turn_of(request)}") if request.tools else "It is so."
 
     ran = await works(searches, execution={"pattern": "parallel", "tool_rounds": rounds})
-    asked = ran.asked("researcher")
-    assert [bool(one.tools) for one in asked] == [True] * rounds + [False]
-    assert len(results(asked[-1])) == rounds
+    requests = ran.asked("researcher")
+    assert [bool(request.tools) for request in requests] == [True] * rounds + [False]
+    assert len(results(requests[-1])) == rounds
     assert "It is so." in ran.prompt("synthesizer")
 
 
 async def test_several_calls_of_a_reply_are_answered_in_their_order() -> None:
-    made = calls(
+    reply = calls(
         call("web_search_tool", query="first"),
         call(FETCH, url="https://a.test/x"),
         call("web_search_tool", query="second"),
     )
-    ran, words = await works(by_turn(made, "So.")), ["first", "The", "second"]
+    ran, words = await works(by_turn(reply, "So.")), ["first", "The", "second"]
     assert [text.split("<title>")[-1].split()[0] for text in results(ran.asked("researcher")[1])] == words
     addresses = [source.address for source in ran.bench.session.sources.all()]
     assert addresses == ["https://pages.test/first", "https://a.test/x", "https://pages.test/second"]
@@ -90,9 +90,9 @@ async def test_a_tool_that_was_not_offered_is_not_called(name: str, sources: lis
     """Nor is one that the question's data sources exclude."""
     parts: dict[str, Said] = {**ONE, "researcher": by_turn(calls(call(name, query="x")), "So.")}
     ran = await research(parts, PARALLEL, {"data_sources": sources})
-    asked = ran.asked("researcher")
+    requests = ran.asked("researcher")
     if sources is None:
-        assert results(asked[1]) == ["Error: there is no tool 'calculator'; there are: web_search_tool"]
+        assert results(requests[1]) == ["Error: there is no tool 'calculator'; there are: web_search_tool"]
     assert ran.recovered[:1] == ["unknown_tool"]
     assert not ran.bench.search.queries
     assert not ran.bench.logged(ToolReturned)
@@ -110,8 +110,8 @@ async def test_the_result_of_a_silent_agent_is_what_its_tools_returned(fails: An
 async def test_a_page_that_was_opened_is_cited_with_its_date_and_the_start_of_its_text() -> None:
     ran = await works(by_turn(calls(call(FETCH, url="https://a.test/x")), "So."))
     assert "[1] Orlune (https://a.test/x) - a.test, 2026-10-30" in ran.prompt("synthesizer")
-    shown = ran.bench.session.sources.all()
-    assert [source.address for source in shown] == ["https://a.test/x"]
+    sources = ran.bench.session.sources.all()
+    assert [source.address for source in sources] == ["https://a.test/x"]
 
 
 PAGE = Source(url="https://a.test/x", title="T", text="Body", published="2026-10-30", relevance=0.9)

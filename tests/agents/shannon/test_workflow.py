@@ -97,12 +97,12 @@ async def test_a_limit_ends_the_research_wherever_it_is_reached() -> None:
         "evaluator": {"score": 0.1, "feedback": "more"},
         "citer": {"marks": [{"sentence": 1, "citation": 1}]},
     }
-    whole = await research(parts, everything, {"history": HISTORY})
-    calls = len(whole.bench.endpoint.requests)
+    unlimited = await research(parts, everything, {"history": HISTORY})
+    calls = len(unlimited.bench.endpoint.requests)
     assert calls > 15
-    for most in range(1, calls, 4):
-        with pytest.raises(LimitReached, match=f"limits.sample_model_calls={most} reached"):
-            await research(parts, everything, {"history": HISTORY}, limits=configured(Limits, sample_model_calls=most))
+    for limit in range(1, calls, 4):
+        with pytest.raises(LimitReached, match=f"limits.sample_model_calls={limit} reached"):
+            await research(parts, everything, {"history": HISTORY}, limits=configured(Limits, sample_model_calls=limit))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ async def test_an_endpoint_that_has_never_answered_ends_the_run(
 
 async def test_the_same_research_at_any_concurrency_and_order_of_answers() -> None:
     subtasks = [subtask("a"), subtask("b"), subtask("c", "a"), subtask("d", "b", "a"), subtask("e")]
-    seen = []
+    outcomes = []
     for order, at_once in ((0, 1), (7, 20)):
         parts: dict[str, Said] = {
             "decomposer": plan(*subtasks, complexity=0.9),
@@ -136,10 +136,10 @@ async def test_the_same_research_at_any_concurrency_and_order_of_answers() -> No
         settings = {"max_concurrent_agents": at_once, "research_strategy": "deep", "gaps": {"at_once": at_once}}
         ran = await research(parts, settings, order=order)
         sources = [source.address for source in ran.bench.session.sources.all()]
-        prompts = sorted(message.text for asked in ran.bench.endpoint.requests for message in asked.messages)
-        told = sorted((one.name, str(one.value), str(one.detail)) for one in ran.bench.logged(Decision))
-        seen.append((ran.report.model_dump(), sources, prompts, told))
-    assert all(one == seen[0] for one in seen[1:])
+        prompts = sorted(message.text for r in ran.bench.endpoint.requests for message in r.messages)
+        decisions = sorted((d.name, str(d.value), str(d.detail)) for d in ran.bench.logged(Decision))
+        outcomes.append((ran.report.model_dump(), sources, prompts, decisions))
+    assert all(outcome == outcomes[0] for outcome in outcomes[1:])
 
 
 async def test_a_blank_report_is_an_error_and_never_a_traceback() -> None:

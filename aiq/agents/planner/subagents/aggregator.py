@@ -76,14 +76,14 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
 
     async def _insights(self, results: Sequence[AggregationResult], total: int, query: str) -> tuple[str, ...]:
         """A model's insights on the buckets, or else those that follow from the numbers."""
-        most = self.settings.aggregator.max_insights
-        computed = fallback_insights(results, total)[:most]
+        limit = self.settings.aggregator.max_insights
+        computed = fallback_insights(results, total)[:limit]
         if not any(result.buckets for result in results):
             return computed
-        told = [(result.field, result.lines(20)) for result in results]
-        reply = await self.ask(AggregatorReply, "insights_computed", query=query, total=total, aggregations=told)
-        said = tuple(insight for insight in reply.insights if insight.strip()) if reply else ()
-        return said[:most] or computed
+        counts = [(result.field, result.lines(20)) for result in results]
+        reply = await self.ask(AggregatorReply, "insights_computed", query=query, total=total, aggregations=counts)
+        insights = tuple(insight for insight in reply.insights if insight.strip()) if reply else ()
+        return insights[:limit] or computed
 
     def accumulate(self, state: PlannerState, out: AggregatorOutput, arguments: Arguments) -> Changes:
         """Documents in samples count as fetched. The total is updated here too (the original forgets that)."""
@@ -132,14 +132,14 @@ def histogram(value: str | None, date_field: str) -> str | None:
 
 def fallback_insights(results: Sequence[AggregationResult], total: int) -> tuple[str, ...]:
     """Insights that follow from the counts (specification 4.5)."""
-    found: list[str] = []
+    insights: list[str] = []
     for result in results:
         buckets = sorted(result.buckets, key=lambda bucket: -bucket["count"])
         if buckets:
-            found.append(f"{buckets[0]['key']} leads with {buckets[0]['count']:,} documents")
+            insights.append(f"{buckets[0]['key']} leads with {buckets[0]['count']:,} documents")
         if len(buckets) >= 3:
-            found.append(f"Top 3: {', '.join(bucket['key'] for bucket in buckets[:3])}")
+            insights.append(f"Top 3: {', '.join(bucket['key'] for bucket in buckets[:3])}")
         if len(buckets) >= 5 and total > 0:
             share = 100 * sum(bucket["count"] for bucket in buckets[:5]) / total
-            found.append(f"Top 5 account for {share:.1f}% of documents")
-    return tuple(found) or (f"Dataset contains {total:,} documents matching the query",)
+            insights.append(f"Top 5 account for {share:.1f}% of documents")
+    return tuple(insights) or (f"Dataset contains {total:,} documents matching the query",)

@@ -64,8 +64,8 @@ class SubAgent(Generic[In, Out]):
 
     def allowed_arguments(self, arguments: Mapping[str, Any]) -> Arguments:
         """The plan's non-empty arguments that it is allowed to set; records always come from the state."""
-        plain = _plain_parameters(self.input_model)
-        return {name: value for name, value in arguments.items() if name in plain and value not in (None, "", [], {})}
+        allowed = _plain_parameters(self.input_model)
+        return {name: value for name, value in arguments.items() if name in allowed and value not in (None, "", [], {})}
 
     def completed(self, arguments: Mapping[str, Any], state: PlannerState) -> Arguments:
         """The plan's arguments, completed by defaults."""
@@ -76,9 +76,9 @@ class SubAgent(Generic[In, Out]):
 
         Raises ValidationError if arguments or output do not fit the models, and whatever `execute` raises.
         """
-        given: Any = self.input_model.model_validate(arguments)
-        out: Any = self.output_model.model_validate(dict(await self.execute(given, research)))
-        return out  # type: ignore[no-any-return]
+        inputs: Any = self.input_model.model_validate(arguments)
+        output: Any = self.output_model.model_validate(dict(await self.execute(inputs, research)))
+        return output  # type: ignore[no-any-return]
 
     async def execute(self, given: In, research: Research) -> Out:
         raise NotImplementedError
@@ -100,22 +100,22 @@ class SubAgent(Generic[In, Out]):
             f"planner.{self.name}", answer, self.prompts, request or self.name, options, repair="repair.j2"
         )
         spent = current().spent()
-        why = spent or "no reply, repaired or not, has the form that it is asked for"
+        reason = spent or "no reply, repaired or not, has the form that it is asked for"
         try:
-            if not spent and (found := await call.ask(**variables)) is not None:
-                return found
+            if not spent and (reply := await call.ask(**variables)) is not None:
+                return reply
         except ModelError as error:
             if error.never_answered or categorise(error) is Category.TOKEN_LIMIT:
                 raise
-            why = str(error)
-        current().events.emit(Recovery(what=else_, detail=f"{self.name} failed: {why}"))
+            reason = str(error)
+        current().events.emit(Recovery(what=else_, detail=f"{self.name} failed: {reason}"))
         return None
 
     async def asked(self, answer: type[AnswerT], **variables: Any) -> AnswerT:
         """Like `ask`, for an answer that is indispensable: raises AgentError instead of returning None."""
-        if (found := await self.ask(answer, "no_reply", **variables)) is None:
+        if (reply := await self.ask(answer, "no_reply", **variables)) is None:
             raise AgentError(f"{self.name} failed: there is no reply that can be read")
-        return found
+        return reply
 
 
 AnySubAgent = SubAgent[Any, Any]
@@ -129,16 +129,16 @@ class Registry:
 
     def __init__(self, settings: PlannerSettings, prompts: Prompts) -> None:
         package = __name__.rpartition(".")[0]
-        folder = importlib.import_module(package).__path__
-        files = [importlib.import_module(f"{package}.{file.name}") for file in pkgutil.iter_modules(folder)]
-        shipped = [kind for file in files for kind in vars(file).values() if _is_subagent(kind, file.__name__)]
-        own = [load(target, "agent.subagents") for target in settings.subagents]
+        path = importlib.import_module(package).__path__
+        modules = [importlib.import_module(f"{package}.{module.name}") for module in pkgutil.iter_modules(path)]
+        shipped = [kind for module in modules for kind in vars(module).values() if _is_subagent(kind, module.__name__)]
+        custom = [load(target, "agent.subagents") for target in settings.subagents]
         self._agents: dict[str, AnySubAgent] = {}
-        for kind in (*shipped, *own):
+        for kind in (*shipped, *custom):
             if not (isinstance(kind, type) and issubclass(kind, SubAgent)):
                 raise ConfigError(f"agent.subagents: {kind} must subclass aiq.agents.planner.subagents.base:SubAgent")
-            if lacking := [part for part in SubAgent.__annotations__ if not hasattr(kind, part)]:
-                raise ConfigError(f"agent.subagents: {kind.__name__} must set {', '.join(lacking)}")
+            if missing := [part for part in SubAgent.__annotations__ if not hasattr(kind, part)]:
+                raise ConfigError(f"agent.subagents: {kind.__name__} must set {', '.join(missing)}")
             if kind.name in self._agents:
                 raise ConfigError(f"agent.subagents: two sub-agents are called '{kind.name}'; rename one")
             self._agents[kind.name] = kind(settings, prompts)
@@ -172,7 +172,7 @@ def _is_subagent(kind: Any, module: str) -> bool:
 def _plain_parameters(model: type[BaseModel]) -> dict[str, JsonValue]:
     """The arguments that are not records: records come from the state."""
     return {
-        name: {key: form[key] for key in ("type", "description", "enum") if key in form}
-        for name, form in parameter_schemas(model).items()
-        if "$ref" not in str(form)
+        name: {key: schema[key] for key in ("type", "description", "enum") if key in schema}
+        for name, schema in parameter_schemas(model).items()
+        if "$ref" not in str(schema)
     }

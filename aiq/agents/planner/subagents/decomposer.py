@@ -31,7 +31,7 @@ class DecomposerOutput(BaseModel):
     reasoning: str = ""
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> Self:
+    def _check_dependencies(self) -> Self:
         needs = {question.id: question.depends_on for question in self.sub_questions}
         if len(needs) < len(self.sub_questions):
             raise ValueError("two sub-questions have the same id")
@@ -51,8 +51,8 @@ class Decomposer(SubAgent[DecomposerInput, DecomposerOutput]):
     output_model = DecomposerOutput
 
     def defaults(self, state: PlannerState) -> Arguments:
-        most = self.settings.decomposer.max_questions
-        return {"query": state.query, "context": state.conversation, "max_questions": most}
+        limit = self.settings.decomposer.max_questions
+        return {"query": state.query, "context": state.conversation, "max_questions": limit}
 
     async def execute(self, given: DecomposerInput, research: Research) -> DecomposerOutput:
         reply = await self.asked(DecomposerReply, **dict(given))
@@ -68,11 +68,11 @@ def repair_questions(questions: Sequence[SubQuestion], most: int) -> tuple[SubQu
     """The first `most` questions, without repeated ids and without dependencies on questions that do not exist or, if
     there is a cycle, that come later."""
     first = questions[:most]
-    kept = [q for place, q in enumerate(first) if q.id not in {before.id for before in first[:place]}]
+    kept = [q for i, q in enumerate(first) if q.id not in {earlier.id for earlier in first[:i]}]
     ids = [question.id for question in kept]
     needs = {q.id: [name for name in q.depends_on if name in ids and name != q.id] for q in kept}
     try:
         TopologicalSorter(needs).prepare()
     except CycleError:
-        needs = {name: [other for other in needs[name] if ids.index(other) < ids.index(name)] for name in ids}
+        needs = {name: [need for need in needs[name] if ids.index(need) < ids.index(name)] for name in ids}
     return tuple(question.model_copy(update={"depends_on": tuple(needs[question.id])}) for question in kept)

@@ -72,12 +72,12 @@ class Extractor(SubAgent[ExtractorInput, ExtractorOutput]):
 
     async def execute(self, given: ExtractorInput, research: Research) -> ExtractorOutput:
         """Without a reply there are no findings; the documents still count as processed."""
-        read = tuple(document.model_copy(update={"read": True}) for document in given.documents)
-        found = await extract(self, given, research)
+        documents = tuple(document.model_copy(update={"read": True}) for document in given.documents)
+        findings = await extract(self, given, research)
         known = {theme for finding in research.state.findings for theme in finding.themes}
-        themes = dict.fromkeys(theme for finding in found for theme in finding.themes if theme not in known)
+        themes = dict.fromkeys(theme for finding in findings for theme in finding.themes if theme not in known)
         return ExtractorOutput(
-            findings=found, docs_processed=len(read), new_themes_discovered=tuple(themes), sources=read
+            findings=findings, docs_processed=len(documents), new_themes_discovered=tuple(themes), sources=documents
         )
 
     def accumulate(self, state: PlannerState, out: ExtractorOutput, arguments: Arguments) -> Changes:
@@ -94,7 +94,7 @@ def asked(questions: Sequence[SubQuestion]) -> list[str]:
 
 async def extract(agent: AnySubAgent, given: ExtractorInput, research: Research) -> tuple[ResearchFinding, ...]:
     """The findings in some documents, extracted by the sub-agent's model; none without a readable reply."""
-    documents, most = given.documents, agent.settings.scanner.document_chars
+    documents, max_chars = given.documents, agent.settings.scanner.document_chars
     if not documents:
         return ()
     reply = await agent.ask(
@@ -106,7 +106,7 @@ async def extract(agent: AnySubAgent, given: ExtractorInput, research: Research)
         focus=given.extraction_focus or FOCUS,
         hints=given.schema_hints,
         questions=given.sub_questions,
-        documents=[document.model_copy(update={"text": document.text[:most]}) for document in documents],
+        documents=[document.model_copy(update={"text": document.text[:max_chars]}) for document in documents],
         most=given.max_findings_per_doc * len(documents),
     )
     ids = question_ids(given.sub_questions)
@@ -116,20 +116,20 @@ async def extract(agent: AnySubAgent, given: ExtractorInput, research: Research)
 
 def question_ids(questions: Sequence[str]) -> dict[str, str]:
     """The id of each question by what a model may call it: its id, its text, or both, ignoring case."""
-    parted = [(line.partition(": ")[0], line.partition(": ")[2], line) for line in questions]
-    return {called.casefold(): name for name, *rest in parted for called in (name, *rest)}
+    parts = [(line.partition(": ")[0], line.partition(": ")[2], line) for line in questions]
+    return {alias.casefold(): name for name, *rest in parts for alias in (name, *rest)}
 
 
 def _finding(
     number: int, item: FindingItem, documents: Sequence[DataDocument], ids: Mapping[str, str]
 ) -> ResearchFinding:
-    named = (ids.get(said.casefold().strip()) for said in item.relevant_questions)
+    matched_ids = (ids.get(alias.casefold().strip()) for alias in item.relevant_questions)
     return ResearchFinding(
         id=f"f_{number}",
         claim=item.claim.strip(),
         evidence=item.evidence,
         doc_ids=tuple(dict.fromkeys(documents[n - 1].key for n in item.sources if 0 < n <= len(documents))),
         confidence=_GRADES.get(item.confidence.strip().lower(), "medium"),
-        relevant_questions=tuple(dict.fromkeys(filter(None, named))),
+        relevant_questions=tuple(dict.fromkeys(filter(None, matched_ids))),
         themes=item.themes,
     )

@@ -64,14 +64,14 @@ class GapAnalyzer(SubAgent[GapAnalyzerInput, GapAnalyzerOutput]):
 
     async def execute(self, given: GapAnalyzerInput, research: Research) -> GapAnalyzerOutput:
         """Coverage and recommendation are computed; the gaps are the model's. Without a reply, research goes on."""
-        known = {question.id: confidence_in(question, given.findings) for question in given.sub_questions}
-        percent = {name: round(100 * confidence, 1) for name, confidence in known.items()}
+        confidences = {question.id: confidence_in(question, given.findings) for question in given.sub_questions}
+        percents = {name: round(100 * confidence, 1) for name, confidence in confidences.items()}
         reply = await self.ask(
             GapAnalyzerReply,
             "gaps_unknown",
             query=given.original_query,
             findings=finding_lines(given.findings, self.settings.validator_findings),
-            questions=[(question, percent[question.id]) for question in given.sub_questions],
+            questions=[(question, percents[question.id]) for question in given.sub_questions],
             aggregations=[(result.field, result.lines(10)) for result in given.aggregation_results],
             docs_processed=given.docs_processed,
             total=given.total_docs_available,
@@ -79,13 +79,13 @@ class GapAnalyzer(SubAgent[GapAnalyzerInput, GapAnalyzerOutput]):
         )
         if reply is None:
             gap = ResearchGap(gap_description="What is missing could not be determined.")
-            return GapAnalyzerOutput(gaps=(gap,), coverage_by_question=percent, recommendation="CONTINUE_RESEARCH")
-        quiet = research.state.quiet >= max(1, self.settings.no_new_batches - 1)
-        told = recommendation(given.sub_questions, known, self.settings.confidence, quiet)
+            return GapAnalyzerOutput(gaps=(gap,), coverage_by_question=percents, recommendation="CONTINUE_RESEARCH")
+        is_quiet = research.state.quiet >= max(1, self.settings.no_new_batches - 1)
+        verdict = recommendation(given.sub_questions, confidences, self.settings.confidence, is_quiet)
         if not given.sub_questions and any(gap.importance == "high" for gap in reply.gaps):
-            told = "CONTINUE_RESEARCH"
+            verdict = "CONTINUE_RESEARCH"
         return GapAnalyzerOutput(
-            gaps=reply.gaps, coverage_by_question=percent, recommendation=told, reasoning=reply.reasoning
+            gaps=reply.gaps, coverage_by_question=percents, recommendation=verdict, reasoning=reply.reasoning
         )
 
     def accumulate(self, state: PlannerState, out: GapAnalyzerOutput, arguments: Arguments) -> Changes:
@@ -94,7 +94,7 @@ class GapAnalyzer(SubAgent[GapAnalyzerInput, GapAnalyzerOutput]):
 
 def confidence_in(question: SubQuestion, findings: Sequence[ResearchFinding]) -> float:
     """How certain the answer to a question is, 0 to 1, by the number of documents behind the findings on it."""
-    documents = sum(one.evidence_count for one in findings if question.id in one.relevant_questions)
+    documents = sum(finding.evidence_count for finding in findings if question.id in finding.relevant_questions)
     return min(1.0, documents / ENOUGH_DOCUMENTS)
 
 

@@ -19,12 +19,12 @@ from aiq.agents.toolkit.subagents import gather_ordered
 from aiq.core.events import Decision
 from aiq.core.session import current
 
-_OF_A_PAGE = frozenset({"top_n", "top_n_per_group", "size", "offset", "search_after", "pit_id", "page_size"})
+_PAGE_ARGUMENTS = frozenset({"top_n", "top_n_per_group", "size", "offset", "search_after", "pit_id", "page_size"})
 """Arguments of the previous call that a scan does not reuse."""
-_OF_GROUPS = frozenset({"group_by", "samples_per_bucket"})
+_GROUP_ARGUMENTS = frozenset({"group_by", "samples_per_bucket"})
 
 
-def _clamped(value: Any) -> Any:
+def _clamp(value: Any) -> Any:
     """Limit the page size: servers silently cut larger pages, and the rest would be lost."""
     return min(value, PAGE_LIMIT) if isinstance(value, int) else value
 
@@ -33,7 +33,7 @@ class ScannerInput(ToolChoice):
     tool_args: dict[str, Any] = Field(
         {}, description="arguments of the tool, such as filters; else those of the last call"
     )
-    batch_size: Annotated[int, BeforeValidator(_clamped), Field(ge=1, le=PAGE_LIMIT)] = Field(
+    batch_size: Annotated[int, BeforeValidator(_clamp), Field(ge=1, le=PAGE_LIMIT)] = Field(
         75, description="documents of one batch"
     )
     max_batches: int = Field(4, ge=1, description="batches, where the tool does not say how many documents there are")
@@ -72,17 +72,17 @@ class Scan:
 
     def add(self, pages: dict[str, DataPage]) -> bool:
         """Add one batch, without documents beyond the ceiling; whether any was new."""
-        new: dict[str, DataDocument] = {}
+        batch: dict[str, DataDocument] = {}
         for name, page in pages.items():
             self.totals[name] = max(page.total or 0, self.totals.get(name, 0))
             for document in page.documents:
-                if document.key in self.documents or document.key in new:
+                if document.key in self.documents or document.key in batch:
                     self.duplicates += 1
-                elif len(new) < self.left:
-                    new[document.key] = document.model_copy(update={"read": True})
-        self.documents |= new
-        self.batches.append(tuple(new.values()))
-        return bool(new)
+                elif len(batch) < self.left:
+                    batch[document.key] = document.model_copy(update={"read": True})
+        self.documents |= batch
+        self.batches.append(tuple(batch.values()))
+        return bool(batch)
 
 
 class Scanner(SubAgent[ScannerInput, ScannerOutput]):
@@ -113,37 +113,37 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         if not (names := tools.chosen(given)):
             return ScannerOutput()
         scan = Scan(self.settings.scanner.max_documents)
-        groups = bool(given.tool_args.get("group_by"))
+        by_group = bool(given.tool_args.get("group_by"))
         arguments = given.tool_args or research.state.last_tool_args
-        arguments = {key: value for key, value in arguments.items() if key not in _OF_A_PAGE}
-        if groups:
+        arguments = {key: value for key, value in arguments.items() if key not in _PAGE_ARGUMENTS}
+        if by_group:
             samples = self.settings.scanner.samples_per_bucket
             scan.add(await self._batch(tools, dict.fromkeys(names, {"samples_per_bucket": samples} | arguments), 0))
         else:
-            arguments = {key: value for key, value in arguments.items() if key not in _OF_GROUPS}
+            arguments = {key: value for key, value in arguments.items() if key not in _GROUP_ARGUMENTS}
             await self._paginate(scan, names, arguments, given, research)
-        return self._output(scan, await self._findings(scan.batches, given, research), groups)
+        return self._output(scan, await self._findings(scan.batches, given, research), by_group)
 
     async def _paginate(
         self, scan: Scan, names: Sequence[str], arguments: Arguments, given: ScannerInput, research: Research
     ) -> None:
         """Fetch batches of one page per tool that has more, until none has, nothing is new, or the limit is reached."""
-        ahead: dict[str, Arguments] = {name: {} for name in names}
-        while ahead and len(scan.batches) < self._most_batches(scan, given, research.state):
+        starts: dict[str, Arguments] = {name: {} for name in names}
+        while starts and len(scan.batches) < self._max_batches(scan, given, research.state):
             size = min(given.batch_size, scan.left)
             calls = {
-                name: {**arguments, **more, "page_size": min(size, more.get("page_size", size))}
-                for name, more in ahead.items()
+                name: {**arguments, **start, "page_size": min(size, start.get("page_size", size))}
+                for name, start in starts.items()
             }
             pages = await self._batch(research.tools, calls, len(scan.batches))
             if not scan.add(pages):
                 break
-            ahead = {name: ahead[name] | page.following for name, page in pages.items() if page.following is not None}
+            starts = {name: starts[name] | page.following for name, page in pages.items() if page.following is not None}
         cause = f"{len(scan.documents)} documents in {len(scan.batches)} batches of at most {given.batch_size}"
-        ceiling = min(scan.ceiling, given.batch_size * self._most_batches(scan, given, research.state))
+        ceiling = min(scan.ceiling, given.batch_size * self._max_batches(scan, given, research.state))
         current().events.emit(Decision(name="scan", value=ceiling, cause=cause))
 
-    def _most_batches(self, scan: Scan, given: ScannerInput, state: PlannerState) -> int:
+    def _max_batches(self, scan: Scan, given: ScannerInput, state: PlannerState) -> int:
         """As many batches as the stated number of documents takes, within the ceiling.
 
         Past batches count as one each, because a page may have had fewer documents than a batch.
@@ -151,31 +151,31 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         total = sum(scan.totals.values()) or (0 if scan.batches else state.total_docs)
         if not total:
             return min(given.max_batches, ceil(scan.ceiling / given.batch_size))
-        left = max(0, min(total - len(scan.documents), scan.left))
-        return len(scan.batches) + ceil(left / given.batch_size)
+        remaining = max(0, min(total - len(scan.documents), scan.left))
+        return len(scan.batches) + ceil(remaining / given.batch_size)
 
     async def _batch(self, tools: DataTools, calls: dict[str, Arguments], number: int) -> dict[str, DataPage]:
         """A page of each tool; empty and final for one that fails."""
         answers = await tools.call_each(calls, number)
-        return {name: found if isinstance(found, DataPage) else DataPage() for name, found in answers.items()}
+        return {name: answer if isinstance(answer, DataPage) else DataPage() for name, answer in answers.items()}
 
     async def _findings(
         self, batches: Sequence[tuple[DataDocument, ...]], given: ScannerInput, research: Research
     ) -> tuple[ResearchFinding, ...]:
-        async def one(documents: tuple[DataDocument, ...]) -> tuple[ResearchFinding, ...]:
-            wanted = ExtractorInput(
+        async def extract_batch(documents: tuple[DataDocument, ...]) -> tuple[ResearchFinding, ...]:
+            inputs = ExtractorInput(
                 documents=documents,
                 extraction_focus=given.extraction_focus,
                 sub_questions=given.sub_questions,
                 max_findings_per_doc=self.settings.scanner.findings_per_doc,
             )
-            return await extract(self, wanted, research)
+            return await extract(self, inputs, research)
 
-        works = [partial(one, documents) for documents in batches if documents]
-        found = await gather_ordered(works, self.settings.calls.at_once, len(batches))
-        return tuple(finding for findings in found for finding in findings)
+        works = [partial(extract_batch, documents) for documents in batches if documents]
+        results = await gather_ordered(works, self.settings.calls.at_once, len(batches))
+        return tuple(finding for findings in results for finding in findings)
 
-    def _output(self, scan: Scan, findings: tuple[ResearchFinding, ...], groups: bool) -> ScannerOutput:
+    def _output(self, scan: Scan, findings: tuple[ResearchFinding, ...], by_group: bool) -> ScannerOutput:
         scanned = len(scan.documents)
         total = max(scanned, sum(scan.totals.values()))
         return ScannerOutput(
@@ -185,7 +185,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
             coverage_percentage=min(100.0, round(100 * scanned / total, 1)) if total else 0.0,
             unique_themes=tuple(dict.fromkeys(theme for finding in findings for theme in finding.themes)),
             sources=tuple(scan.documents.values()),
-            mode="aggregation_samples" if groups else "pagination",
+            mode="aggregation_samples" if by_group else "pagination",
             total=total,
             duplicates=scan.duplicates,
             truncated=scanned < total,

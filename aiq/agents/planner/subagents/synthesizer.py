@@ -23,7 +23,7 @@ from aiq.core.replies import without_thoughts
 from aiq.core.session import current
 
 NO_KEY_FINDINGS = ("See report for details",)
-_A_FINDING = 5
+_MAX_MARKS = 5
 """Maximum number of a finding's sources that the prompt names, besides the number of documents that state it."""
 _PARAGRAPH = "\n\n"
 
@@ -78,7 +78,7 @@ class Synthesizer(SubAgent[SynthesizerInput, SynthesizerOutput]):
         state = research.state
         given = given.model_copy(update={"findings": given.findings[: given.max_findings]})
         sources = Sources(given.findings, state.documents, self.settings.synthesizer.max_documents)
-        text = without_thoughts(await self._written(given, sources, state)).strip()
+        text = without_thoughts(await self._write(given, sources, state)).strip()
         confidence = state.confidence
         if not text:
             current().events.emit(Recovery(what="synthesis_fallback", detail="the synthesizer's reply is empty"))
@@ -92,7 +92,7 @@ class Synthesizer(SubAgent[SynthesizerInput, SynthesizerOutput]):
             suggestions_for_further_research=tuple(gap.gap_description for gap in state.gaps),
         )
 
-    async def _written(self, given: SynthesizerInput, sources: "Sources", state: PlannerState) -> str:
+    async def _write(self, given: SynthesizerInput, sources: "Sources", state: PlannerState) -> str:
         settings = self.settings.synthesizer
         request = self.prompts.render(
             "synthesizer_request.j2",
@@ -107,7 +107,7 @@ class Synthesizer(SubAgent[SynthesizerInput, SynthesizerOutput]):
             aggregations=[(r, r.lines(settings.top_buckets)) for r in given.aggregation_results],
             calls=state.calls,
             insights=state.insights,
-            findings=[(one, sources.marks(one)) for one in given.findings],
+            findings=[(finding, sources.marks(finding)) for finding in given.findings],
             documents=[(sources.number(document), document) for document in sources.others],
             sources=sources.lines(),
             fetched=state.docs_fetched,
@@ -137,23 +137,23 @@ class Sources:
 
     def __init__(self, findings: Sequence[ResearchFinding], documents: Sequence[DataDocument], others: int) -> None:
         by_key = {document.key: document for document in documents}
-        cited = dict.fromkeys(key for one in findings for key in one.doc_ids[:_A_FINDING] if key in by_key)
-        rest = [key for key in by_key if key not in cited][:others]
-        self._numbers = {key: number for number, key in enumerate([*cited, *rest], 1)}
+        cited = dict.fromkeys(key for finding in findings for key in finding.doc_ids[:_MAX_MARKS] if key in by_key)
+        uncited = [key for key in by_key if key not in cited][:others]
+        self._numbers = {key: number for number, key in enumerate([*cited, *uncited], 1)}
         self._documents = [by_key[key] for key in self._numbers]
-        self.others = [by_key[key] for key in rest]
+        self.others = [by_key[key] for key in uncited]
 
     def number(self, document: DataDocument) -> int:
         return self._numbers[document.key]
 
     def marks(self, finding: ResearchFinding) -> str:
-        return "".join(f"[{self._numbers[key]}]" for key in finding.doc_ids[:_A_FINDING] if key in self._numbers)
+        return "".join(f"[{self._numbers[key]}]" for key in finding.doc_ids[:_MAX_MARKS] if key in self._numbers)
 
     def lines(self, numbers: Sequence[int] | None = None) -> list[str]:
         """The documents with these numbers (None: all) as a list of references."""
         numbered = enumerate(self._documents, 1)
-        wanted = [(n, document) for n, document in numbered if numbers is None or n in numbers]
-        return [f"[{n}] {document.title or document.key} - {document.address}" for n, document in wanted]
+        selected = [(n, document) for n, document in numbered if numbers is None or n in numbers]
+        return [f"[{n}] {document.title or document.key} - {document.address}" for n, document in selected]
 
 
 async def streamed(role: str, messages: Sequence[Message], seconds: float) -> str:
@@ -161,16 +161,16 @@ async def streamed(role: str, messages: Sequence[Message], seconds: float) -> st
     session = current()
     client = session.openai(role)
     wire: Any = [{"role": message.role, "content": message.content} for message in messages]
-    name = session.models.name(role)
-    stream = await client.chat.completions.create(model=name, messages=wire, stream=True, timeout=seconds)
-    text, told = "", 0
+    model = session.models.name(role)
+    stream = await client.chat.completions.create(model=model, messages=wire, stream=True, timeout=seconds)
+    text, start = "", 0
     async for chunk in stream:
         text += (chunk.choices[0].delta.content or "") if chunk.choices else ""
-        while (end := text.find(_PARAGRAPH, told)) >= 0:
-            session.events.emit(ReportChunk(text=text[told : end + len(_PARAGRAPH)], start=told))
-            told = end + len(_PARAGRAPH)
-    if text[told:]:
-        session.events.emit(ReportChunk(text=text[told:], start=told))
+        while (end := text.find(_PARAGRAPH, start)) >= 0:
+            session.events.emit(ReportChunk(text=text[start : end + len(_PARAGRAPH)], start=start))
+            start = end + len(_PARAGRAPH)
+    if text[start:]:
+        session.events.emit(ReportChunk(text=text[start:], start=start))
     return text
 
 
@@ -184,7 +184,7 @@ def with_references(text: str, sources: Sources) -> str:
 
 def fallback_report(given: SynthesizerInput, sources: Sources) -> str:
     """A report that lists the findings and statistics. Raises AgentError if there are none."""
-    lines = [f"- {one.claim} {sources.marks(one)}".rstrip() for one in given.findings]
+    lines = [f"- {finding.claim} {sources.marks(finding)}".rstrip() for finding in given.findings]
     lines += [f"- {result.field}: {', '.join(result.lines(10))}" for result in given.aggregation_results]
     if not lines:
         raise AgentError("synthesizer failed: its reply is empty, and nothing was found that a report could be made of")

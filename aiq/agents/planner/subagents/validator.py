@@ -56,8 +56,8 @@ class Validator(SubAgent[ValidatorInput, ValidatorOutput]):
 
     async def execute(self, given: ValidatorInput, research: Research) -> ValidatorOutput:
         if not given.findings:
-            nothing = ValidationIssue(issue_type="coverage_gap", description="There are no findings.", severity="high")
-            return ValidatorOutput(status="failed", issues=(nothing,), overall_confidence=0.0)
+            issue = ValidationIssue(issue_type="coverage_gap", description="There are no findings.", severity="high")
+            return ValidatorOutput(status="failed", issues=(issue,), overall_confidence=0.0)
         reply = await self.ask(
             ValidatorReply,
             "not_validated",
@@ -94,4 +94,4 @@ def status_of(reply: ValidatorReply) -> Status:
 
 def finding_lines(findings: Sequence[ResearchFinding], most: int) -> list[str]:
     """The first `most` findings, as shown to validator and gap analyzer."""
-    return [f"{one.id}: {one.claim} ({one.confidence}, documents: {one.evidence_count})" for one in findings[:most]]
+    return [f"{f.id}: {f.claim} ({f.confidence}, documents: {f.evidence_count})" for f in findings[:most]]
