@@ -25,15 +25,15 @@ from aiq.offline.judging.facts import (
 _NO_ANSWER, _PREMISE, _ENDED, _HEDGE = map(pattern, ("no_answer", "premise", "ended", "hedge"))
 _PAST, _NOW, _FORMER, _TURN, _CONCLUSION = map(pattern, ("past", "now", "former", "turn", "conclusion"))
 _LEAD = pattern("lead")
-_DENIED = re.compile(rf"(?:{NEGATION.pattern})([\u3400-\u9fff]{{1,3}}|(?:\W+[\w'-]+){{0,3}})", re.IGNORECASE)
+_DENIED_WORDS = re.compile(rf"(?:{NEGATION.pattern})([\u3400-\u9fff]{{1,3}}|(?:\W+[\w'-]+){{0,3}})", re.IGNORECASE)
 _POLAR = re.compile(r"\W*(?:(yes|是的?|对)|(?:no|不|否|没有))(?![\w'])", re.IGNORECASE)
-_LISTED = re.compile(
+_ENUMERATION = re.compile(
     r"^\0(?:,\s*\0)*(?:,?\s*(?:and|as well as)\s+(?:the )?|\s*[、和与]\s*)\0|\0,? or\b|\bor (?:an? |the )?\0|\0或|或\0",
     re.IGNORECASE,
 )
-_WHO = re.compile(r"^(?:who|(?:which|what) \w+)\b", re.IGNORECASE)
-_WHERE = re.compile(r"^(?:where|in (?:which|what))\b", re.IGNORECASE)
-_PLACE = r"\b(?:in|at|near|to|from|of)\s+(?:the\s+)?"
+_WHO_QUESTION = re.compile(r"^(?:who|(?:which|what) \w+)\b", re.IGNORECASE)
+_WHERE_QUESTION = re.compile(r"^(?:where|in (?:which|what))\b", re.IGNORECASE)
+_PREPOSITION = r"\b(?:in|at|near|to|from|of)\s+(?:the\s+)?"
 
 
 class Finding(NamedTuple):
@@ -99,7 +99,7 @@ def _denies(start: str, corrections: Sequence[str]) -> bool:
     denied = roots(NEGATION.sub(" ", " ".join(corrections)))
     alternatives = [part for form in corrections for parts in read(form) for part in parts if not part.negated]
     states = any(overlap(roots(part.text), roots(start)) >= 0.75 for part in alternatives if part.names)
-    negated = roots(" ".join(_DENIED.findall(start)))
+    negated = roots(" ".join(_DENIED_WORDS.findall(start)))
     return states or any(has_synonym(root, denied) for root in negated) or bool(corrections and _PREMISE.search(start))
 
 
@@ -140,7 +140,7 @@ def _offer(query: Claim, clause: Claim, form: Claim, number: int, brief: bool) -
         return None
     agrees = all(any(same(target, item) for item in items[: len(accepted)]) for target in accepted)
     texts = [item if isinstance(item, str) else clause.text[item.start : item.end] for item in items]
-    enumeration = _LISTED.search(re.sub("|".join(map(re.escape, texts)), "\0", clause.text, flags=re.IGNORECASE))
+    enumeration = _ENUMERATION.search(re.sub("|".join(map(re.escape, texts)), "\0", clause.text, flags=re.IGNORECASE))
     alone = len(accepted) > 1 or not (enumeration or _HEDGE.search(clause.text))
     return _Offer(_fit(query, clause, form, texts[0]) - 0.1 * number, agrees, alone, clause.text)
 
@@ -157,8 +157,8 @@ def _items(query: Claim, clause: Claim, accepted: Sequence[Item], brief: bool) -
     if kind in claim(kind).names:
         choice = any(contains_name(query.text, str(name)) for name in accepted)
         names = [n for n in clause.names if n in clause.text and (choice or not contains_name(query.text, n))]
-        places = [n for n in names if re.search(_PLACE + re.escape(n), clause.text)]
-        if _WHERE.search(query.text):
+        places = [n for n in names if re.search(_PREPOSITION + re.escape(n), clause.text)]
+        if _WHERE_QUESTION.search(query.text):
             return [n for n in names if n in places or not clause.relation or f"is {n}" in clause.text]
         return [n for n in names if n not in places or len(accepted) > 1] or [*names]
     has_phrase = kind in clause.text or (roots(kind) and overlap(roots(kind), roots(clause.text)) > 0.8)
@@ -175,7 +175,7 @@ def _fit(query: Claim, clause: Claim, form: Claim, answer: str) -> float:
     past = _PAST.search(text) or (former and (former[1][0].isupper() or has_synonym(stem(former[1]), query.relation)))
     stray = clause.subject not in (*query.names, answer, form.text, "") and not any(n in text for n in query.names)
     attribution = re.search(rf"\b(?:of|in|at|for) (?:the )?{re.escape(clause.subject)}\b", text)
-    denied = (clause.negated and not query.negated) or roles_swap(claim(_WHO.sub(answer, query.text)), clause)
+    denied = (clause.negated and not query.negated) or roles_swap(claim(_WHO_QUESTION.sub(answer, query.text)), clause)
     wrong = denied or (past and not _PAST.search(query.text)) or (stray and attribution and len(query.relation) < 2)
     bonus = bool(_NOW.search(text)) + 4 * bool(_CONCLUSION.search(text)) - 2 * bool(stray and query.names)
     return 0.8 + 3 * share + bonus - 6 * bool(wrong)

@@ -31,8 +31,8 @@ _OPPOSITES = [
     [frozenset(map(stem, side.split())) for side in line.split("|")] for line in DATA["opposites"].splitlines()
 ]
 """Pairs of opposites: a text that states one side does not state the other."""
-_LIGHT = frozenset(map(stem, DATA["light"].split()))
-_UNTIL = re.compile(r"\bnot\b.*\buntil\b|\bnot only\b|\bno (?:fewer|less)", re.IGNORECASE)
+_LIGHT_STEMS = frozenset(map(stem, DATA["light"].split()))
+_FALSE_NEGATION = re.compile(r"\bnot\b.*\buntil\b|\bnot only\b|\bno (?:fewer|less)", re.IGNORECASE)
 _BREAK = re.compile(
     r"[;；，]\s*|(?<![A-Za-z])[–—]\s|:\s+(?=[A-Z])"
     r"|,\s+(?=(?:but|while|whereas|which|who|whose|where|after|before|up|down|although|though|because|not|however|so"
@@ -49,7 +49,7 @@ _PASSIVE = re.compile(
     r"(?:[a-z]+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)|\w+(?:\s+(?:up|out|on|off))?(?=\s+by\b))|[由被]",
 )
 _COPULA = re.compile(r"\b(?:is|are|was|were|has been|have been)\b|[是为]")
-_TO = re.compile(r"[a-z] to\s+(?:the\s+)?$")
+_RECIPIENT = re.compile(r"[a-z] to\s+(?:the\s+)?$")
 _OPENER = re.compile(
     r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s"
     r"|\bchief executive\b|\b(?:head|vice)\b"
@@ -116,13 +116,13 @@ def read(text: str, topic: str = "") -> tuple[tuple[Claim, ...], ...]:
         for clause in (piece.strip() for piece in _BREAK.split(sentence) if piece.strip(" .,")):
             if clauses and clauses[-1].names:
                 clause = _RELATIVE.sub(f"{list(clauses[-1].names)[-1]},", clause)
-            clauses.append(claim(_resolved(clause, about, topic or about), about))
+            clauses.append(claim(_resolve_pronouns(clause, about, topic or about), about))
             about = clauses[-1].subject or about
         claims += [tuple(clauses)] if clauses else []
     return tuple(claims)
 
 
-def _resolved(clause: str, about: str, topic: str) -> str:
+def _resolve_pronouns(clause: str, about: str, topic: str) -> str:
     """A clause with its pronouns or missing subject filled in; `it` is what the text is about."""
     if about and _VERB_FIRST.match(clause):
         clause = _VERB_FIRST.sub(f"{about} ", clause, count=1)
@@ -139,8 +139,8 @@ def claim(text: str, about: str = "") -> Claim:
     for start, end in sorted([(d.start, d.end) for d in days] + [(s.start, s.end) for s in spans], reverse=True):
         rest = rest[:start] + "\0" * (end - start) + rest[end:]
     names = ({subject: 0} if subject else {}) | _roles(text, spans)
-    relation = frozenset(root for root in roots(rest) if not root[:1].isdigit()) - _LIGHT
-    negated = len(NEGATION.findall(text)) % 2 == 1 and not _UNTIL.search(text)
+    relation = frozenset(root for root in roots(rest) if not root[:1].isdigit()) - _LIGHT_STEMS
+    negated = len(NEGATION.findall(text)) % 2 == 1 and not _FALSE_NEGATION.search(text)
     return Claim(text, subject, names, relation, (*numbers(rest), *days), negated)
 
 
@@ -154,7 +154,7 @@ def _roles(text: str, spans: list[Span]) -> dict[str, int]:
             role = 1
         elif not passive and words(_OPENER.sub("", between)):
             role = -1 if role and end else 0
-        if role and _TO.search(between):  # who has it in the end: "went to", "lost to", "belongs to"
+        if role and _RECIPIENT.search(between):  # who has it in the end: "went to", "lost to", "belongs to"
             roles, role = dict.fromkeys(roles, -1), 1
         roles.setdefault(name, role)
         end = stop

@@ -20,17 +20,17 @@ IN_FRONT: Final = 0.1
 NOISE: Final = 0.2
 """Points out of ten by which a score varies either way with the judge's mood; doubled for a single article."""
 
-_LONGEST: Final = 3_000_000
+_MAX_LENGTH: Final = 3_000_000
 _LETTER = re.compile(r"\b([A-Z])(?:[:.)]|[\"'] for)\s*[\"']?(correct|incorrect|not_attempted)", re.IGNORECASE)
-_PAIRS = (("yes", "no"), ("true", "false"))
-_NUMBERED = re.compile(r"^\s*(\d+)[.)、:]\s*(.+)$", re.MULTILINE)
-_POINTER = re.compile(r"^(?:It|He|She|They)\b")
+_OPTION_PAIRS = (("yes", "no"), ("true", "false"))
+_NUMBERED_LINE = re.compile(r"^\s*(\d+)[.)、:]\s*(.+)$", re.MULTILINE)
+_PRONOUN = re.compile(r"^(?:It|He|She|They)\b")
 
 
 def judge(request: ChatRequest) -> ChatReply | None:
     """The judgement that a request asks for; None if it asks for none, or its form is not recognised."""
     agentic = request.tools or any(message.role == "tool" for message in request.messages)
-    if agentic or sum(len(message.text) for message in request.messages) > _LONGEST:
+    if agentic or sum(len(message.text) for message in request.messages) > _MAX_LENGTH:
         return None
     case = read_case(request)
     instructions = " ".join([*case.keys, case.wanted])
@@ -78,7 +78,7 @@ def _verdicts(case: Case) -> str:
     """Whether each numbered statement about a page is supported."""
     in_part = case.asks(r"some or all|(?:entirely|fully|wholly) or part|部分|in part")
     entries = []
-    for number, statement in _NUMBERED.findall(case.last("statements")) or [("1", case.last("statements"))]:
+    for number, statement in _NUMBERED_LINE.findall(case.last("statements")) or [("1", case.last("statements"))]:
         verdict = support(statement, case.last("page"), in_part=in_part)
         label = verdict if case.asks(rf"\b{verdict}\b") else "unsupported"
         entries.append(case.entry(verdict=label, reason=f"By the page it is {verdict}.", other=int(number)))
@@ -88,13 +88,13 @@ def _verdicts(case: Case) -> str:
 def _duplicates(case: Case) -> str:
     """Which numbered statements say the same: as groups, or as the numbers of those to keep."""
     groups: dict[str, list[int]] = {}
-    for number, statement in _NUMBERED.findall(case.last("statements")):
+    for number, statement in _NUMBERED_LINE.findall(case.last("statements")):
         first = next((earlier for earlier in groups if same_statement(earlier, statement)), statement)
         groups.setdefault(first, []).append(int(number))
     return case.as_list([members if case.outer else members[0] for members in groups.values()])
 
 
-def _graded(case: Case) -> str:
+def _grading(case: Case) -> str:
     """Whether a response gives an accepted answer, in the words, letters or lines that the prompt asks for."""
     forms = re.split(r"\s+\|\s+|\n(?:[-*]\s*)?", case.last("accepted"))
     finding = credit(case.last("task"), case.last("response"), forms, case.asks(DATA["patterns"]["strict"]))
@@ -108,7 +108,7 @@ def _graded(case: Case) -> str:
 def _grade(case: Case, correct: bool | None) -> str:
     """The verdict as the option that the prompt offers for right, wrong or (None) no answer: a letter or a word."""
     letters = {name.lower(): str(letter) for letter, name in _LETTER.findall(case.wanted)}
-    pairs = (pair for pair in _PAIRS if case.asks(rf"\b{pair[0]}\b.{{1,60}}\b{pair[1]}\b"))
+    pairs = (pair for pair in _OPTION_PAIRS if case.asks(rf"\b{pair[0]}\b.{{1,60}}\b{pair[1]}\b"))
     state = "not_attempted" if correct is None else "correct" if correct else "incorrect"
     return letters.get(state) or letters.get("incorrect") or next(pairs, ("correct", "incorrect"))[not correct]
 
@@ -116,11 +116,11 @@ def _grade(case: Case, correct: bool | None) -> str:
 def _citations(case: Case) -> str:
     """Every statement of a report that cites a URL, under the key names of the form."""
     blank = None if re.search(r'"ref\w*":\s*\d', case.example) else 0
-    rows = _cited(case.last("article"), case.last("listed"))
+    rows = _citation_rows(case.last("article"), case.last("listed"))
     return case.as_list([case.entry(url=url, statement=text, other=blank if n is None else n) for text, n, url in rows])
 
 
-def _cited(text: str, listed: str) -> list[tuple[str, int | None, str]]:
+def _citation_rows(text: str, listed: str) -> list[tuple[str, int | None, str]]:
     """Every (statement, reference, URL) of a report, or of a part with the reference list `listed`, in order.
 
     A pronoun at the start of a statement is replaced by the last thing named; the reference is None for inline links.
@@ -130,7 +130,7 @@ def _cited(text: str, listed: str) -> list[tuple[str, int | None, str]]:
     citations: list[tuple[str, int | None, str]] = []
     subject = ""
     for statement in cited_statements(report):
-        sentence = _POINTER.sub(subject or r"\g<0>", statement.text)
+        sentence = _PRONOUN.sub(subject or r"\g<0>", statement.text)
         subject = next((span.text for span in name_spans(sentence)), subject)
         for mark in (report.marks[at] for at in statement.marks):
             link = report.text[slice(*mark.url)] if mark.url else ""
@@ -157,12 +157,12 @@ def _new_criteria(case: Case) -> str:
     return json.dumps(entries, ensure_ascii=False)
 
 
-def _cleaned(case: Case) -> str | None:
+def _clean_article(case: Case) -> str | None:
     """The article without its citations, if the prompt asks for the article back."""
     return None if case.example else without_citations(case.last("article"))
 
 
-_SAME = r"duplicat|repetition|identical|equivalent|\bthe same\b|去重|重复|相同"
+_DUPLICATION = r"duplicat|repetition|identical|equivalent|\bthe same\b|去重|重复|相同"
 _CLEANING = (
     r"(?s)^(?=.*(?:\b(?:answer with|clean|copy|give|hand|output|repeat|reproduce|return) (?:(?!of|on|about)\w+ ){0,4}?"
     r"(?:article|report|essay|text|it)\b|原样|(?:返回|输出|给出).{0,12}(?:全文|文章|报告|正文)(?!的)))"
@@ -173,10 +173,10 @@ _CLEANING = (
 _JUDGEMENTS: tuple[tuple[str, str, Callable[[Case], str | None]], ...] = (
     ("task criteria article", r"scor|评分|打分", _criteria_scores),
     ("statements page", "support", _verdicts),
-    ("statements", _SAME, _duplicates),
-    ("task response accepted", "", _graded),
+    ("statements", _DUPLICATION, _duplicates),
+    ("task response accepted", "", _grading),
     ("article", r"^(?=.*\burl\b)(?=.*\b(?:statement|fact|claim)\b)", _citations),
-    ("article", _CLEANING, _cleaned),
+    ("article", _CLEANING, _clean_article),
     ("task", "weight|权重", _weights),
     ("task", r"^(?=.*\bcriterion\b)(?=.*\bweight\b)", _new_criteria),
 )

@@ -21,12 +21,12 @@ _INTRODUCTION = re.compile(
     r"|下面是",
     re.IGNORECASE,
 )
-_ORDER = "Please|Begin|Answer|Return|Reply|Respond|Output|Grade|Score|Rate|Judge|Decide|List|Remove|Extract"
+_IMPERATIVES = "Please|Begin|Answer|Return|Reply|Respond|Output|Grade|Score|Rate|Judge|Decide|List|Remove|Extract"
 _CLOSING = re.compile(
     r"\n(?:```|---|\*\*\*|\[END)"
-    rf"|\n\s*\n(?=(?:Your|You|Is|Does|After|Now|{_ORDER})\b|请|下面|现在)|\n(?=(?:Is|Does|{_ORDER})\b)"
+    rf"|\n\s*\n(?=(?:Your|You|Is|Does|After|Now|{_IMPERATIVES})\b|请|下面|现在)|\n(?=(?:Is|Does|{_IMPERATIVES})\b)"
 )
-_LAST = re.compile(rf"\n\s*\n(?=(?:(?:{_ORDER})\b|请|下面)[^\n]*(?:\n[^\n]+)*\s*\Z)")
+_LAST_ORDER = re.compile(rf"\n\s*\n(?=(?:(?:{_IMPERATIVES})\b|请|下面)[^\n]*(?:\n[^\n]+)*\s*\Z)")
 _FORM_LINE = re.compile(r"^\W{0,3}([A-Za-z]\w{1,24})\**\s*[:：]\s*(?:<[^>\n]+>|Answer .*)$", re.MULTILINE)
 _SCALE = re.compile(
     r"(?:from|of|between|scale|打|给|分|\()\D{0,24}?([01])\s*(?:\([^()]*\)\s*)?(?:to|[-–~]|and|到|至)\s*"
@@ -125,7 +125,7 @@ def _labelled(text: str) -> tuple[dict[str, list[str]], str]:
     lines = lines[: multiline + 1]  # a text of many lines ends them: its own lines are not labels
     passages, remainder = dict[str, list[str]](), text
     for (role, line), end in zip(lines, [*(line.start() for _, line in lines[1:]), len(text)], strict=False):
-        closing = _CLOSING if line["text"] else _LAST
+        closing = _CLOSING if line["text"] else _LAST_ORDER
         body = closing.split(text[line.start("text") : end].lstrip())[0]
         passages.setdefault(role, []).append(body)
         remainder = remainder.replace(body, " ", 1) if len(body) > 3 else remainder

@@ -37,7 +37,7 @@ def support(statement: str, page: str, *, in_part: bool = False) -> Verdict:
     topic = next((span.text for span in named_in(sentences(stripped(page))[0])), "")
     parts = [part for sentence in read(statement) for part in sentence]
     whole = claim(stripped(statement), parts[0].subject if parts else "")
-    whole_holds, *holds = (any(_says(p, c, topic, in_part) for p in read(page, topic)) for c in (whole, *parts))
+    whole_holds, *holds = (any(_states(p, c, topic, in_part) for p in read(page, topic)) for c in (whole, *parts))
     enough = any(holds) if in_part else len(holds) > 1 and all(holds)
     return "supported" if whole_holds or enough else "unsupported"
 
@@ -48,7 +48,7 @@ def unreadable(page: str) -> bool:
     return len(words(page)) < 4 or (len(page) < 1500 and _WALL.search(page) is not None and len(sentences(page)) < 8)
 
 
-def _says(passage: tuple[Claim, ...], wanted: Claim, topic: str, in_part: bool) -> bool:
+def _states(passage: tuple[Claim, ...], wanted: Claim, topic: str, in_part: bool) -> bool:
     """Whether a sentence of the page makes a claim. `topic`: what the page is about."""
     best = max(passage, key=lambda clause: _nearness(clause, wanted))
     text = " ".join(clause.text for clause in passage)
