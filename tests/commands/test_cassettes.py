@@ -63,8 +63,8 @@ def test_a_current_recording_has_no_problems(said: Callable[..., Any], monkeypat
     record()
     record(account="judge", names=("1/1", SHARED))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    of_openai = [*RUN, "llm=openai", "llm.model=some-model"]  # whose key nobody needs here
-    record("cassettes/other", overrides=of_openai)
+    openai_run = [*RUN, "llm=openai", "llm.model=some-model"]  # whose key nobody needs here
+    record("cassettes/other", overrides=openai_run)
     assert said("verify", "cassettes") == (0, ["2 recordings with 6 exchanges: nothing wrong"])
     code, lines = said("list", FOLDER)
     assert code == 0
@@ -84,12 +84,12 @@ def test_a_changed_word_in_a_prompt_is_reported(said: Callable[..., Any]) -> Non
     agent, judge = record(), record(account="judge", prompts={"fresheval": "then", "agent": "then"})
     prompt = Path("variants", PROMPT)
     prompt.write_text(prompt.read_text().replace("precisely", "exactly"))
-    changed = "have changed since; re-record what they affect: cassette=refresh"
+    finding = "have changed since; re-record what they affect: cassette=refresh"
     assert said("verify", FOLDER) == (
         1,
         [
-            f"{agent}: the prompts of agent {changed}",
-            f"{judge}: the prompts of fresheval {changed}",
+            f"{agent}: the prompts of agent {finding}",
+            f"{judge}: the prompts of fresheval {finding}",
             "1 recording with 4 exchanges: 2 findings",
         ],
     )
@@ -97,11 +97,11 @@ def test_a_changed_word_in_a_prompt_is_reported(said: Callable[..., Any]) -> Non
 
 def test_the_cassette_of_a_sample_that_is_gone_can_be_forgotten(said: Callable[..., Any]) -> None:
     path = record(names=("1/1", "9/2", "gone/1", "a/b/1"), overrides=[*RUN, "dataset.ids=[1]"])
-    gone = [
+    findings = [
         f"{path}: {sample}/1: freshqa_mini has no sample {sample}; `aiq cassettes forget {FOLDER} {sample}` deletes it"
         for sample in ("gone", "a/b")
     ]
-    assert said("verify", FOLDER) == (1, [*gone, "1 recording with 4 exchanges: 2 findings"])
+    assert said("verify", FOLDER) == (1, [*findings, "1 recording with 4 exchanges: 2 findings"])
     assert said("forget", FOLDER, "gone", "absent") == (
         2,
         [f"aiq: {FOLDER} has no cassette of sample absent; see aiq cassettes list"],

@@ -41,20 +41,20 @@ def test_text_that_no_search_will_find_is_reported(here: Path, capsys: pytest.Ca
     (folder / "report.pdf").write_bytes(make_pdf("", "The turnover was 12 million crowns.", ""))
     for name in ("letter.docx", "b.DOCX", "page.html", ".git/config", ".hidden"):
         (folder / name).write_text("x")
-    given = ["documents", "add", "papers", "notes.md", "--collection", "mine"]
-    others = "left out of the folders: 2 .docx, 1 .html (only .pdf, .md, .markdown, .txt, .text can be read)"
-    assert main(given) == 0
+    command = ["documents", "add", "papers", "notes.md", "--collection", "mine"]
+    left_out = "left out of the folders: 2 .docx, 1 .html (only .pdf, .md, .markdown, .txt, .text can be read)"
+    assert main(command) == 0
     pages = "report.pdf: 2 of 3 pages without text; are they scans?"
-    assert capsys.readouterr().out.splitlines()[1:] == [pages, others]
-    assert main(given) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [others]
+    assert capsys.readouterr().out.splitlines()[1:] == [pages, left_out]
+    assert main(command) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [left_out]
 
 
 def test_a_model_summarises_and_says_what_it_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["documents", "add", "notes.md", "--collection", "mine", "--dir", "elsewhere", "--summarizer", "model"]
-    assert main(given) == 0
+    command = ["documents", "add", "notes.md", "--collection", "mine", "--dir", "elsewhere", "--summarizer", "model"]
+    assert main(command) == 0
     assert "1 summarised by offline-1 (1 call, " in capsys.readouterr().out
-    assert main(given) == 0
+    assert main(command) == 0
     assert "0 summarised by offline-1 (0 calls, 0 tokens, $0.00)" in capsys.readouterr().out
     (document,) = json.loads((here / "elsewhere" / "mine" / "collection.json").read_text())["documents"]
     assert document["summarizer"] == "model"
