@@ -90,8 +90,8 @@ async def asked(name: str) -> Report:
     ],
 )
 async def test_any_callable_gets_the_question(name: str, answer: str) -> None:
-    given = await asked(name)
-    assert given == Report(text=answer, raw_text=answer, route="python", citation_status="unverified")
+    result = await asked(name)
+    assert result == Report(text=answer, raw_text=answer, route="python", citation_status="unverified")
 
 
 async def test_only_reports_written_with_the_session_are_verified() -> None:
