@@ -40,8 +40,8 @@ class Forked:
         self._streams[0].write(stdin.encode())
         self._streams[0].seek(0)
         numbers = [stream.fileno() if terminal is None else terminal for stream in self._streams]
-        given = (command, str(cwd or Path.cwd()), dict(os.environ))
-        self._process = _FORKS.Process(target=_Start(_run, numbers), args=given)
+        arguments = (command, str(cwd or Path.cwd()), dict(os.environ))
+        self._process = _FORKS.Process(target=_Start(_run, numbers), args=arguments)
         self._process.start()
         self.pid: int = self._process.pid or 0
 
@@ -119,8 +119,8 @@ def _run(numbers: list[int], command: tuple[str, ...], folder: str, environment:
         _share_stack(int(environment[STACK]))
     module, *sys.argv[1:] = command
     sys.path.insert(0, folder)
-    loaded = module if not hasattr(sys.modules.get(module), "__path__") else f"{module}.__main__"
-    sys.modules.pop(loaded, None)  # run it as __main__, as if for the first time
+    main_module = module if not hasattr(sys.modules.get(module), "__path__") else f"{module}.__main__"
+    sys.modules.pop(main_module, None)  # run it as __main__, as if for the first time
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     finally:

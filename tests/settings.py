@@ -49,20 +49,20 @@ def _of_target(target: str) -> Mapping[str, Any]:
 
 
 def _changed(kind: type[BaseModel], values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    changed = {**values, **changes}
+    merged = {**values, **changes}
     for name, value in changes.items():
         inner = section(kind.model_fields.get(name))
         if inner is not None and isinstance(value, Mapping):
-            changed[name] = _changed(inner, values.get(name, {}), value)
-    return changed
+            merged[name] = _changed(inner, values.get(name, {}), value)
+    return merged
 
 
 def _of_class(kind: type[BaseModel]) -> Mapping[str, Any]:
     """The shipped settings of a class; for a base class, those of its first subclass that has any."""
     known = places()
     file, *path = known.get(kind) or next((place for other, place in known.items() if issubclass(other, kind)), [""])
-    found: Mapping[str, Any] = reduce(lambda values, name: values.get(name, {}), path, _composed(file) if file else {})
-    return {name: value for name, value in found.items() if name in kind.model_fields}
+    node: Mapping[str, Any] = reduce(lambda values, name: values.get(name, {}), path, _composed(file) if file else {})
+    return {name: value for name, value in node.items() if name in kind.model_fields}
 
 
 @cache
@@ -78,10 +78,10 @@ def _composed(file: str) -> Mapping[str, Any]:
 @cache
 def places() -> Mapping[type[BaseModel], tuple[str, ...]]:
     """Where the settings of each class are: the config file that names the plugin, and the path of keys inside it."""
-    found: dict[type[BaseModel], tuple[str, ...]] = {}
+    by_class: dict[type[BaseModel], tuple[str, ...]] = {}
     for kind, place in [*_sections(RunSettings, "config"), *_plugins()]:
-        found.setdefault(kind, place)
-    return found
+        by_class.setdefault(kind, place)
+    return by_class
 
 
 def _sections(kind: type[BaseModel], *place: str) -> Iterator[tuple[type[BaseModel], tuple[str, ...]]]:
@@ -94,6 +94,6 @@ def _sections(kind: type[BaseModel], *place: str) -> Iterator[tuple[type[BaseMod
 def _plugins() -> Iterator[tuple[type[BaseModel], tuple[str, ...]]]:
     for group in ("agent", "judge", "dataset"):
         for file in sorted((shipped("conf") / group).glob("*.yaml")):
-            if named := re.search(r"^target: (\w.*)", file.read_text(encoding="utf-8"), re.MULTILINE):
-                below = (file.stem,) if group == "judge" else ()
-                yield from _sections(load(named[1], group).Settings, f"{group}/{file.stem}", group, *below)
+            if match := re.search(r"^target: (\w.*)", file.read_text(encoding="utf-8"), re.MULTILINE):
+                keys = (file.stem,) if group == "judge" else ()
+                yield from _sections(load(match[1], group).Settings, f"{group}/{file.stem}", group, *keys)

@@ -126,13 +126,13 @@ async def test_research_runs_in_a_session_with_the_recorded_clock(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agent_of_a_test.py").write_text(ASKS, encoding="utf-8")
-    mine = ["agent=python", "agent.function=agent_of_a_test:answer", "llm=openai", "llm.model=m"]
-    mine += [f"llm.base_url={endpoint.base_url}", "llm.api_key_env=WHAT_OPENS"]
+    config = ["agent=python", "agent.function=agent_of_a_test:answer", "llm=openai", "llm.model=m"]
+    config += [f"llm.base_url={endpoint.base_url}", "llm.api_key_env=WHAT_OPENS"]
     monkeypatch.setenv("WHAT_OPENS", "like-no-key-at-all")
     texts = []
     for mode in _TWICE:
         cassette = AiqCassette(tmp_path / "kept", "t", mode)
-        reports = await asyncio.gather(*(cassette.research(question, mine) for question in ("Why?", "Why?", "When?")))
+        reports = await asyncio.gather(*(cassette.research(question, config) for question in ("Why?", "Why?", "When?")))
         assert notes_at_close(cassette) == ""
         texts.append([report.text for report in reports])
         monkeypatch.delenv("WHAT_OPENS", raising=False)
@@ -155,9 +155,9 @@ async def test_research_reports_bad_settings_and_missing_exchanges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    recorded = AiqCassette(tmp_path, "t", "record")
-    await recorded.research("Which river is the longest?", ["experiment=shallow_freshqa"])
-    notes_at_close(recorded)
+    recording = AiqCassette(tmp_path, "t", "record")
+    await recording.research("Which river is the longest?", ["experiment=shallow_freshqa"])
+    notes_at_close(recording)
     cassette = AiqCassette(tmp_path, "t", "replay")
     assert (await cassette.research("Which river is the longest?", ["experiment=shallow_freshqa"])).text
     with pytest.raises(
