@@ -19,13 +19,13 @@ from hydra.core.override_parser.types import Override
 
 from aiq.experiment.choices import config_folders
 
-_KNOWN: dict[tuple[Any, ...], bytes] = {}
+_PICKLES: dict[tuple[Any, ...], bytes] = {}
 
 
 def cached(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    if key not in _KNOWN:
-        _KNOWN[key] = pickle.dumps(make())
-    return pickle.loads(_KNOWN[key])
+    if key not in _PICKLES:
+        _PICKLES[key] = pickle.dumps(make())
+    return pickle.loads(_PICKLES[key])
 
 
 def compose_once(patch: pytest.MonkeyPatch) -> None:

@@ -48,11 +48,11 @@ class Forked:
     @property
     def out(self) -> str:
         """What the process has printed so far."""
-        return self._said(1)
+        return self._output(1)
 
     @property
     def err(self) -> str:
-        return self._said(2)
+        return self._output(2)
 
     @property
     def returncode(self) -> int | None:
@@ -87,7 +87,7 @@ class Forked:
         for stream in self._streams:
             stream.close()
 
-    def _said(self, number: int) -> str:
+    def _output(self, number: int) -> str:
         length = os.fstat(self._streams[number].fileno()).st_size
         return os.pread(self._streams[number].fileno(), length, 0).decode()
 
@@ -101,8 +101,8 @@ class _Start:
     def __getstate__(self) -> dict[str, Any]:
         return {"_call": self._call, "_numbers": [DupFd(number) for number in self._numbers]}
 
-    def __call__(self, *given: Any) -> None:
-        self._call([copy.detach() for copy in self._numbers], *given)
+    def __call__(self, *arguments: Any) -> None:
+        self._call([copy.detach() for copy in self._numbers], *arguments)
 
 
 def _run(numbers: list[int], command: tuple[str, ...], folder: str, environment: Mapping[str, str]) -> None:

@@ -48,7 +48,7 @@ def missing_paths(page: Path) -> Iterator[str]:
                 yield name
 
 
-def misnamed(page: Path) -> Iterator[str]:
+def misnamed_links(page: Path) -> Iterator[str]:
     """Links like [`name`](file.py) to a file that defines no such class or function."""
     for name, target in re.findall(r"\[`(\w+)`\]\(([^)\s]+\.py)\)", without_code(page)):
         code = (page.parent / target).read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def misnamed(page: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_resolve_and_named_files_exist(page: Path) -> None:
-    assert [*broken_links(page), *missing_paths(page), *misnamed(page)] == []
+    assert [*broken_links(page), *missing_paths(page), *misnamed_links(page)] == []
 
 
 def test_the_example_agent_runs(

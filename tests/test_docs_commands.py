@@ -158,12 +158,12 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (place / "made").exists():
             shutil.rmtree(place, ignore_errors=True)
-            _make(place)
+            _write_files(place)
             (place / "made").touch()
     return place
 
 
-def _make(place: Path) -> None:
+def _write_files(place: Path) -> None:
     place.mkdir()
     document = next(shipped("benchmarks/world/documents").glob("*.pdf"))
     shutil.copy(document, place / "report.pdf")
@@ -188,11 +188,11 @@ def _make(place: Path) -> None:
         (place / archive).write_bytes(gzip.compress((place / name).read_bytes()))
     _write_agents(place)
     runs = place / "results/tried"
-    _made(runs / "questions", "experiment=shallow_freshqa", "dataset.ids=[3,7]", "epochs=2")
+    _make_run(runs / "questions", "experiment=shallow_freshqa", "dataset.ids=[3,7]", "epochs=2")
     python_agent = ("agent=python", "agent.function=plain:answer", "judge=[citation_audit]")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(place)
-        _made(runs / "tasks", "experiment=deep_drb", "limit=1", *python_agent)
+        _make_run(runs / "tasks", "experiment=deep_drb", "limit=1", *python_agent)
     cut = Path(shutil.copytree(runs / "questions", runs / "cut"))
     manifest = json.loads((cut / "manifest.json").read_text(encoding="utf-8"))
     (cut / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}), encoding="utf-8")
@@ -214,7 +214,7 @@ def _write_agents(place: Path) -> None:
     (place / "conf/agent/mine.yaml").write_text(config, encoding="utf-8")
 
 
-def _made(folder: Path, *overrides: str) -> None:
+def _make_run(folder: Path, *overrides: str) -> None:
     common = (f"output_dir={folder.parent.parent}", "name=tried", "runner.progress=false")
     assert main(["run", *overrides, *common]) == 0
     max(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime_ns).rename(folder)
@@ -241,7 +241,7 @@ def test_every_command_of_a_page_works(
         if reason or not carried_out:
             _compose(command)
             continue
-        code = _carried_out(command, monkeypatch)
+        code = _exit_code(command, monkeypatch)
         output = capsys.readouterr()
         assert code in ((0, 1) if " audit " in command else (0,)), f"{command}\n{output.err or output.out}"
 
@@ -259,7 +259,7 @@ def _compose(command: str) -> None:
         settings(*overrides)
 
 
-def _carried_out(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
+def _exit_code(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
     """Run a command, with a single sample if it is a run, and return its exit code."""
     producer, _, command = command.rpartition(" | ")
     stdin = Path(shlex.split(producer)[1]).read_bytes() if producer else b""

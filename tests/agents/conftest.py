@@ -162,12 +162,12 @@ async def on_bench(
 
 def shared(agent: Callable[[Any], AgentT], settings: Settings) -> AgentT:
     """One agent for all tests with these settings, since an agent keeps nothing of a sample."""
-    instance: AgentT = _made(agent, settings)
+    instance: AgentT = _cached_agent(agent, settings)
     return instance
 
 
 @cache
-def _made(agent: Callable[[Any], Any], settings: Settings) -> Any:
+def _cached_agent(agent: Callable[[Any], Any], settings: Settings) -> Any:
     return agent(settings)
 
 

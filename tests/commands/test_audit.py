@@ -109,8 +109,8 @@ def test_writes_the_verified_report_which_then_passes(files: tuple[str, str], tm
 def test_json_has_the_documented_fields(files: tuple[str, str], tmp_path: Path) -> None:
     report, sources = files
     record = audit_json(tmp_path, report, "--sources", sources)
-    cited = [(REPORT[row["start"] : row["end"]], row["form"], row["entry"]) for row in record["citations"]]
-    assert cited == [
+    citations = [(REPORT[row["start"] : row["end"]], row["form"], row["entry"]) for row in record["citations"]]
+    assert citations == [
         ("[1]", "number", 1),
         ("[2]", "number", 2),
         ("[3]", "number", 3),

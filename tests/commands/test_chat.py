@@ -142,17 +142,17 @@ Talk = Callable[..., tuple[str, str]]
 
 
 @pytest.fixture
-def talked(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Talk:
+def talk(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Talk:
     """Like `piped`, but in this process, which need not load everything again."""
 
-    def talk(*lines: str, settings: Sequence[str] = ()) -> tuple[str, str]:
+    def converse(*lines: str, settings: Sequence[str] = ()) -> tuple[str, str]:
         say(monkeypatch, *lines)
         capsys.readouterr()
         assert main(["chat", *KEPT, *settings]) == 0
         output = capsys.readouterr()
         return output.out, output.err
 
-    return talk
+    return converse
 
 
 @pytest.mark.whole
@@ -171,7 +171,7 @@ def test_a_second_process_continues_at_a_waiting_plan() -> None:
     assert "Traceback" not in err
 
 
-def killed_in(stage: str, *lines: str) -> None:
+def kill_in(stage: str, *lines: str) -> None:
     """Feed a process with these lines, and `kill -9` it once it has entered the stage."""
     with Forked("aiq", "chat", *KEPT, stdin="".join(f"{line}\n" for line in lines)) as process:
         while stage not in process.err:
@@ -180,34 +180,34 @@ def killed_in(stage: str, *lines: str) -> None:
         process.kill()
 
 
-def test_research_killed_after_plan_approval_continues_without_asking_again(talked: Talk, capsys: Captured) -> None:
-    killed_in("· deep research", TIDES, "looks good")
+def test_research_killed_after_plan_approval_continues_without_asking_again(talk: Talk, capsys: Captured) -> None:
+    kill_in("· deep research", TIDES, "looks good")
     assert main(["chat", "--list", "checkpointer=sqlite"]) == 0
     assert re.search(
         r"\nt +20\d\d-\S+ \S+ +1 +broke off in deep research +Write a report on tidal", capsys.readouterr().out
     )
-    out, err = talked()
+    out, err = talk()
     assert f"you> {TIDES}\n" in out
     assert "· continues at deep research: the last turn stopped there; what was answered and approved holds" in err
     assert "Research Plan Preview" not in out
     assert "· intent classifier" not in err
     assert "\ndeep · citations " in out
-    assert "continues at" not in talked()[1]  # once
+    assert "continues at" not in talk()[1]  # once
 
 
 def test_another_agents_conversation_is_listed_without_warnings(
-    talked: Talk, capsys: Captured, caplog: pytest.LogCaptureFixture
+    talk: Talk, capsys: Captured, caplog: pytest.LogCaptureFixture
 ) -> None:
-    talked("In which country is Drostewick?")
+    talk("In which country is Drostewick?")
     assert main(["chat", "--list", "checkpointer=sqlite", "agent=ai_q_shallow"]) == 0
     assert "In which country" in capsys.readouterr().out
     assert caplog.records == []
 
 
-def test_a_single_agent_keeps_its_conversation_too(talked: Talk, capsys: Captured) -> None:
+def test_a_single_agent_keeps_its_conversation_too(talk: Talk, capsys: Captured) -> None:
     overrides = ["agent=ai_q_shallow"]
-    first, _ = talked("In which country is Drostewick?", settings=overrides)
-    second, err = talked("exit", settings=overrides)
+    first, _ = talk("In which country is Drostewick?", settings=overrides)
+    second, err = talk("exit", settings=overrides)
     assert "\nleft; continue with: " in first
     assert first[first.index("you> ") : first.index("\n\nshallow · ")] in second
     assert "· " not in err  # it was answered

@@ -26,7 +26,7 @@ QUESTION = Question(
 )
 
 
-def elsewhere(bench: Any, *script: bytes, **given: Any) -> AbstractAsyncContextManager[Bench]:
+def judge_bench(bench: Any, *script: bytes, **given: Any) -> AbstractAsyncContextManager[Bench]:
     """A run whose `llm` has a model and options other than the agent's."""
     llm = {"model": "judge", "temperature": 0.5, "extra_body": {"top_k": 1}}
     context: AbstractAsyncContextManager[Bench] = bench(list(script), **llm, **given)
@@ -45,7 +45,7 @@ async def test_the_question_goes_there_and_the_answer_is_the_report(
 ) -> None:
     monkeypatch.setenv("TEST_KEY", "sk-of-the-agent")
     prices = {"researcher": {"input": 1, "output": 1}}
-    async with elsewhere(bench, error(503), http(200, completed(CITES)), prices=prices) as b:
+    async with judge_bench(bench, error(503), http(200, completed(CITES)), prices=prices) as b:
         report = await answer(b, api_key_env="TEST_KEY")
         assert report == Report(text=CITES, raw_text=CITES, route="endpoint", citation_status="unverified")
         request = b.endpoint.got[-1]
@@ -65,21 +65,21 @@ async def test_the_question_goes_there_and_the_answer_is_the_report(
 
 async def test_its_calls_are_limited(bench: Any) -> None:
     limits = configured(Limits, sample_model_calls=1)
-    async with elsewhere(bench, http(200, completed(CITES)), limits=limits) as b:
+    async with judge_bench(bench, http(200, completed(CITES)), limits=limits) as b:
         await answer(b)
         with pytest.raises(LimitReached):
             await answer(b)
 
 
 async def test_it_has_its_own_timeout(bench: Any) -> None:
-    async with elsewhere(bench, http(200, completed(CITES)), delay=0.4, retry={"attempts": 1}) as b:
+    async with judge_bench(bench, http(200, completed(CITES)), delay=0.4, retry={"attempts": 1}) as b:
         assert (await answer(b, timeout_seconds=5)).text == CITES
         with pytest.raises(ModelError, match="no answer in time"):
             await answer(b, timeout_seconds=0.1)
 
 
 async def test_an_empty_answer_fails(bench: Any) -> None:
-    async with elsewhere(bench, http(200, completed(None, refusal="I may not."))) as b:
+    async with judge_bench(bench, http(200, completed(None, refusal="I may not."))) as b:
         with pytest.raises(AgentError, match=r"route gave no answer: the text is empty .*refused: 'I may not\.'"):
             await answer(b)
 
@@ -94,7 +94,7 @@ async def test_an_empty_answer_fails(bench: Any) -> None:
     ],
 )
 async def test_errors_name_its_own_settings(bench: Any, status: int, said: str) -> None:
-    async with elsewhere(bench, error(status)) as b:
+    async with judge_bench(bench, error(status)) as b:
         with pytest.raises(AiqError) as caught:
             await answer(b)
         assert said in str(caught.value)

@@ -25,7 +25,7 @@ def lines(report: str) -> set[str]:
     return set(report.splitlines())
 
 
-def unlike(report: str, other: str) -> float:
+def distance(report: str, other: str) -> float:
     return 1 - SequenceMatcher(None, report.splitlines(), other.splitlines(), autojunk=False).ratio()
 
 
@@ -40,7 +40,7 @@ def test_a_higher_severity_changes_all_that_a_lower_one_does_and_more(name: str,
     assert mild == perturb(name, report, 0.25)
     assert mild != report
     assert lines(report) - lines(mild) <= lines(report) - lines(severe)
-    assert unlike(report, mild) < unlike(report, severe)
+    assert distance(report, mild) < distance(report, severe)
 
 
 @pytest.mark.parametrize(
