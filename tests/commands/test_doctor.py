@@ -56,9 +56,9 @@ class Model:
         calls = [call for message in body["messages"] for call in message.get("tool_calls") or ()]
         if not all(call.get("extra_content") for call in calls):
             return error(400, "a function call is missing a thought_signature")
-        named = any("name" in message for message in body["messages"])
-        null = any(message["content"] is None for message in body["messages"])
-        if (named and "name" in self.fails_at) or (null and "null" in self.fails_at):
+        has_name = any("name" in message for message in body["messages"])
+        has_null = any(message["content"] is None for message in body["messages"])
+        if (has_name and "name" in self.fails_at) or (has_null and "null" in self.fails_at):
             return error(500, "Internal Server Error")
         if body.get("stream") and self.streams:
             return streamed(chunk(content="Hello"), chunk("stop"))

@@ -104,12 +104,12 @@ def test_latex_is_escaped_and_has_rules(run: Path, capsys: Captured) -> None:
 
 
 def test_markdown_has_metrics_intervals_n_and_spend(run: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    shutil.copytree(run, other)
-    manifest = json.loads((other / "manifest.json").read_text())
-    (other / "manifest.json").write_text(json.dumps({**manifest, "run_id": "other"}))
+    copy = tmp_path / "other"
+    shutil.copytree(run, copy)
+    manifest = json.loads((copy / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps({**manifest, "run_id": "other"}))
     file = tmp_path / "results.md"
-    assert main(["export", str(run), str(other), "--format", "markdown", "--to", str(file)]) == 0
+    assert main(["export", str(run), str(copy), "--format", "markdown", "--to", str(file)]) == 0
     text = file.read_text()
     tables = [[line for line in block.splitlines() if line.startswith("|")] for block in text.split("## ")[1:]]
     assert [len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) for table in tables] == [1, 1]

@@ -120,12 +120,12 @@ def _citations(case: Case) -> str:
     return case.as_list([case.entry(url=url, statement=text, other=blank if n is None else n) for text, n, url in rows])
 
 
-def _citation_rows(text: str, listed: str) -> list[tuple[str, int | None, str]]:
-    """Every (statement, reference, URL) of a report, or of a part with the reference list `listed`, in order.
+def _citation_rows(text: str, references: str) -> list[tuple[str, int | None, str]]:
+    """Every (statement, reference, URL) of a report, or of a part with the reference list `references`, in order.
 
     A pronoun at the start of a statement is replaced by the last thing named; the reference is None for inline links.
     """
-    report = parse_report(f"{text}\n\n## References\n\n{listed}" if listed else text)
+    report = parse_report(f"{text}\n\n## References\n\n{references}" if references else text)
     urls = {entry.number: entry.urls[-1].url for entry in report.entries if entry.urls}
     citations: list[tuple[str, int | None, str]] = []
     subject = ""

@@ -29,8 +29,10 @@ def test_one_verdict_for_every_statement() -> None:
 
 def test_citations_are_resolved_by_the_list_and_pronouns_by_the_text() -> None:
     part = "Nordal has five ships [1]. It was founded in 1920 [1][2]. See [the page](https://c.example/z).\n\nIt grew."
-    listed = "[1] A - https://a.example/x\n[2] B - https://b.example/y"
-    citations = json.loads(ask(PROMPTS.render("fact_extract.j2", reference_list=listed, report_part=part)))["citations"]
+    references = "[1] A - https://a.example/x\n[2] B - https://b.example/y"
+    citations = json.loads(ask(PROMPTS.render("fact_extract.j2", reference_list=references, report_part=part)))[
+        "citations"
+    ]
     assert [(entry["reference"], entry["url"]) for entry in citations] == [
         (1, "https://a.example/x"),
         (1, "https://a.example/x"),
