@@ -26,10 +26,10 @@ QUESTION = Question(
 )
 
 
-def judge_bench(bench: Any, *script: bytes, **given: Any) -> AbstractAsyncContextManager[Bench]:
+def judge_bench(bench: Any, *script: bytes, **options: Any) -> AbstractAsyncContextManager[Bench]:
     """A run whose `llm` has a model and options other than the agent's."""
     llm = {"model": "judge", "temperature": 0.5, "extra_body": {"top_k": 1}}
-    context: AbstractAsyncContextManager[Bench] = bench(list(script), **llm, **given)
+    context: AbstractAsyncContextManager[Bench] = bench(list(script), **llm, **options)
     return context
 
 
