@@ -14,8 +14,8 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def group(module: str, name: str) -> list[dict[str, Any]]:
     """The rows of a group in the JSONL beside a test module (`__file__`), without `of`."""
-    found = rows(Path(module).with_suffix(".jsonl"))
-    return [{key: value for key, value in row.items() if key != "of"} for row in found if row["of"] == name]
+    cases = rows(Path(module).with_suffix(".jsonl"))
+    return [{key: value for key, value in row.items() if key != "of"} for row in cases if row["of"] == name]
 
 
 def table(module: str) -> Callable[[str], pytest.MarkDecorator]:
@@ -25,9 +25,9 @@ def table(module: str) -> Callable[[str], pytest.MarkDecorator]:
     """
 
     def each(name: str) -> pytest.MarkDecorator:
-        found = group(module, name)
-        names = [key for key in found[0] if key != "is"]
-        cases = [pytest.param(*(row[key] for key in names), id=row.get("is")) for row in found]
+        group_rows = group(module, name)
+        names = [key for key in group_rows[0] if key != "is"]
+        cases = [pytest.param(*(row[key] for key in names), id=row.get("is")) for row in group_rows]
         return pytest.mark.parametrize(names, cases)
 
     return each

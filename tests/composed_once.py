@@ -19,13 +19,13 @@ from hydra.core.override_parser.types import Override
 
 from aiq.experiment.choices import config_folders
 
-_KNOWN: dict[tuple[Any, ...], bytes] = {}
+_PICKLES: dict[tuple[Any, ...], bytes] = {}
 
 
 def cached(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    if key not in _KNOWN:
-        _KNOWN[key] = pickle.dumps(make())
-    return pickle.loads(_KNOWN[key])
+    if key not in _PICKLES:
+        _PICKLES[key] = pickle.dumps(make())
+    return pickle.loads(_PICKLES[key])
 
 
 def compose_once(patch: pytest.MonkeyPatch) -> None:
@@ -37,12 +37,12 @@ def compose_once(patch: pytest.MonkeyPatch) -> None:
 
     def files() -> tuple[Any, ...]:
         """Names and contents of the config files outside aiq itself."""
-        others = [(folder, file) for folder in config_folders()[1:] for file in sorted(folder.rglob("*.yaml"))]
-        return tuple((str(file.relative_to(folder)), file.read_bytes()) for folder, file in others)
+        paths = [(folder, file) for folder in config_folders()[1:] for file in sorted(folder.rglob("*.yaml"))]
+        return tuple((str(file.relative_to(folder)), file.read_bytes()) for folder, file in paths)
 
-    def load(self: ConfigLoaderImpl, config_name: str, overrides: list[str], **how: Any) -> Any:
-        given = [text for text in overrides if not text.startswith("hydra.searchpath=")]
-        return cached((config_name, *given, files()), lambda: real_load(self, config_name, overrides, **how))
+    def load(self: ConfigLoaderImpl, config_name: str, overrides: list[str], **flags: Any) -> Any:
+        choices = [text for text in overrides if not text.startswith("hydra.searchpath=")]
+        return cached((config_name, *choices, files()), lambda: real_load(self, config_name, overrides, **flags))
 
     def load_config(self: ConfigRepository, config_path: str) -> Any:
         source = self._find_object_source(config_path, ObjectType.CONFIG)
@@ -52,16 +52,16 @@ def compose_once(patch: pytest.MonkeyPatch) -> None:
         content = file.read_bytes() if file.is_file() else source.path
         return cached((config_path, content), lambda: real_load_config(self, config_path))
 
-    def create_defaults_list(repo: Any, config_name: str, overrides_list: list[Override], **how: Any) -> DefaultsList:
+    def create_defaults_list(repo: Any, config_name: str, overrides_list: list[Override], **flags: Any) -> DefaultsList:
         chosen: list[Override] = []
         values: list[Override] = []
-        for one in overrides_list:
-            option = repo.group_exists(one.key_or_group) and not isinstance(one.value(), dict)
-            (chosen if option else values).append(one)
-        key = config_name, *(one.input_line for one in chosen), str(how), files()
-        found: DefaultsList = cached(key, lambda: real_defaults_list(repo, config_name, chosen, **how))
-        found.config_overrides = values
-        return found
+        for override in overrides_list:
+            is_choice = repo.group_exists(override.key_or_group) and not isinstance(override.value(), dict)
+            (chosen if is_choice else values).append(override)
+        key = config_name, *(override.input_line for override in chosen), str(flags), files()
+        result: DefaultsList = cached(key, lambda: real_defaults_list(repo, config_name, chosen, **flags))
+        result.config_overrides = values
+        return result
 
     def compose(self: ConfigLoaderImpl, defaults: list[ResultDefault], repo: Any) -> Any:
         return cached((str(defaults), files()), lambda: real_compose(self, defaults, repo))

@@ -82,9 +82,9 @@ _WHOLE_PROMPTS = ("--context-tokens", str(CONTEXT_TOKENS))
 def pytest_configure_node(node: Any) -> None:
     """The controller starts one stack for all workers: starting it and warming it up takes seconds of computing."""
     if not hasattr(node.config, "one_stack"):
-        running = port_of_stack(page_files(None, [])[0], *_WHOLE_PROMPTS)
-        node.config.one_stack = next(running)
-        node.config.add_cleanup(lambda: next(running, None))
+        stack = port_of_stack(page_files(None, [])[0], *_WHOLE_PROMPTS)
+        node.config.one_stack = next(stack)
+        node.config.add_cleanup(lambda: next(stack, None))
     node.workerinput["one_stack"] = node.config.one_stack
 
 
@@ -95,32 +95,32 @@ def one_stack(pytestconfig: pytest.Config) -> Iterator[Callable[..., int]]:
     Its answers depend only on the requests, its faults also on their seed. Runs over other pages start their own
     stack, and so do runs in child processes unless STACK names one.
     """
-    given = getattr(pytestconfig, "workerinput", {})
-    shared: dict[tuple[str, ...], tuple[Iterator[int], int]] = {}
-    if "one_stack" in given:
-        shared[_WHOLE_PROMPTS] = iter(()), given["one_stack"]
+    worker_input = getattr(pytestconfig, "workerinput", {})
+    stacks: dict[tuple[str, ...], tuple[Iterator[int], int]] = {}
+    if "one_stack" in worker_input:
+        stacks[_WHOLE_PROMPTS] = iter(()), worker_input["one_stack"]
     start = OfflineStack.start
 
     def port(*options: str) -> int:
-        if options not in shared:
-            running = port_of_stack(page_files(None, [])[0], *options)
-            shared[options] = running, next(running)
-        return shared[options][1]
+        if options not in stacks:
+            stack = port_of_stack(page_files(None, [])[0], *options)
+            stacks[options] = stack, next(stack)
+        return stacks[options][1]
 
     async def start_or_share(self: OfflineStack) -> int:
         settings = self._settings
         if settings.world or settings.pages:
             return await start(self)
         faults = {name: rate for name, rate in settings.faults.items() if rate}
-        drawn = ("--seed", str(self._seed), "--faults", json.dumps(faults)) if faults else ()
-        return port("--context-tokens", str(settings.context_tokens), *drawn)
+        fault_options = ("--seed", str(self._seed), "--faults", json.dumps(faults)) if faults else ()
+        return port("--context-tokens", str(settings.context_tokens), *fault_options)
 
     patch = pytest.MonkeyPatch()
     patch.setattr(OfflineStack, "start", start_or_share)
     yield port
     patch.undo()
-    for running, _ in shared.values():
-        next(running, None)
+    for stack, _ in stacks.values():
+        next(stack, None)
 
 
 def pytest_configure(config: pytest.Config) -> None:

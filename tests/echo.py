@@ -17,17 +17,17 @@ class Endpoint(ThreadingHTTPServer):
 
     def new(self) -> list[str]:
         """The questions since the last call, sorted."""
-        asked, self.asked = sorted(self.asked), []
-        return asked
+        questions, self.asked = sorted(self.asked), []
+        return questions
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: Endpoint
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))["messages"][-1]["content"]
-        self.server.asked.append(asked)
-        message = {"role": "assistant", "content": f"You asked: {asked}, with {self.headers['authorization']}"}
+        question = json.loads(self.rfile.read(int(self.headers["content-length"])))["messages"][-1]["content"]
+        self.server.asked.append(question)
+        message = {"role": "assistant", "content": f"You asked: {question}, with {self.headers['authorization']}"}
         answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
         body = json.dumps({**answer, "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
         self.send_response(200)

@@ -40,19 +40,19 @@ class Forked:
         self._streams[0].write(stdin.encode())
         self._streams[0].seek(0)
         numbers = [stream.fileno() if terminal is None else terminal for stream in self._streams]
-        given = (command, str(cwd or Path.cwd()), dict(os.environ))
-        self._process = _FORKS.Process(target=_Start(_run, numbers), args=given)
+        arguments = (command, str(cwd or Path.cwd()), dict(os.environ))
+        self._process = _FORKS.Process(target=_Start(_run, numbers), args=arguments)
         self._process.start()
         self.pid: int = self._process.pid or 0
 
     @property
     def out(self) -> str:
         """What the process has printed so far."""
-        return self._said(1)
+        return self._output(1)
 
     @property
     def err(self) -> str:
-        return self._said(2)
+        return self._output(2)
 
     @property
     def returncode(self) -> int | None:
@@ -87,7 +87,7 @@ class Forked:
         for stream in self._streams:
             stream.close()
 
-    def _said(self, number: int) -> str:
+    def _output(self, number: int) -> str:
         length = os.fstat(self._streams[number].fileno()).st_size
         return os.pread(self._streams[number].fileno(), length, 0).decode()
 
@@ -101,8 +101,8 @@ class _Start:
     def __getstate__(self) -> dict[str, Any]:
         return {"_call": self._call, "_numbers": [DupFd(number) for number in self._numbers]}
 
-    def __call__(self, *given: Any) -> None:
-        self._call([copy.detach() for copy in self._numbers], *given)
+    def __call__(self, *arguments: Any) -> None:
+        self._call([copy.detach() for copy in self._numbers], *arguments)
 
 
 def _run(numbers: list[int], command: tuple[str, ...], folder: str, environment: Mapping[str, str]) -> None:
@@ -119,8 +119,8 @@ def _run(numbers: list[int], command: tuple[str, ...], folder: str, environment:
         _share_stack(int(environment[STACK]))
     module, *sys.argv[1:] = command
     sys.path.insert(0, folder)
-    loaded = module if not hasattr(sys.modules.get(module), "__path__") else f"{module}.__main__"
-    sys.modules.pop(loaded, None)  # run it as __main__, as if for the first time
+    main_module = module if not hasattr(sys.modules.get(module), "__path__") else f"{module}.__main__"
+    sys.modules.pop(main_module, None)  # run it as __main__, as if for the first time
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     finally:

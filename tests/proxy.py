@@ -23,14 +23,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.server.forwarded.append(self.path)
         body = self.rfile.read(int(self.headers["content-length"]))
-        kept = {"content-type": "application/json"}
-        with urlopen(Request(f"{self.server.stack}{self.path}", body, kept)) as answer:
-            said = answer.read()
+        headers = {"content-type": "application/json"}
+        with urlopen(Request(f"{self.server.stack}{self.path}", body, headers)) as answer:
+            content = answer.read()
             self.send_response(answer.status)
             self.send_header("content-type", answer.headers["content-type"])
-        self.send_header("content-length", str(len(said)))
+        self.send_header("content-length", str(len(content)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
         pass

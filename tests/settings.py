@@ -22,10 +22,10 @@ def configured(kind: type[T], /, **changes: Any) -> T:
 
     What the base of a group leaves open (`llm.model`) must be given. A dataset also gets the settings of its class.
     """
-    values = dict(_of_class(kind))
+    values = dict(_class_values(kind))
     if kind is DatasetSettings:
-        values = {**_of_target(changes["target"]), **values}
-    return kind.model_validate(_changed(kind, values, changes))
+        values = {**_target_values(changes["target"]), **values}
+    return kind.model_validate(_with_changes(kind, values, changes))
 
 
 def against_offline(**changes: Any) -> RunSettings:
@@ -38,31 +38,31 @@ def against_offline(**changes: Any) -> RunSettings:
         "search": {"provider": "tavily", "base_url": "http://search.offline.example"},
         "web": {"kind": "offline"},
     }
-    return configured(RunSettings, **_changed(RunSettings, values, changes))
+    return configured(RunSettings, **_with_changes(RunSettings, values, changes))
 
 
-def _of_target(target: str) -> Mapping[str, Any]:
+def _target_values(target: str) -> Mapping[str, Any]:
     try:
-        return _of_class(load(target, "dataset").Settings)
+        return _class_values(load(target, "dataset").Settings)
     except ConfigError:  # the test is about a class that does not exist
         return {}
 
 
-def _changed(kind: type[BaseModel], values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    changed = {**values, **changes}
+def _with_changes(kind: type[BaseModel], values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**values, **changes}
     for name, value in changes.items():
         inner = section(kind.model_fields.get(name))
         if inner is not None and isinstance(value, Mapping):
-            changed[name] = _changed(inner, values.get(name, {}), value)
-    return changed
+            merged[name] = _with_changes(inner, values.get(name, {}), value)
+    return merged
 
 
-def _of_class(kind: type[BaseModel]) -> Mapping[str, Any]:
+def _class_values(kind: type[BaseModel]) -> Mapping[str, Any]:
     """The shipped settings of a class; for a base class, those of its first subclass that has any."""
     known = places()
     file, *path = known.get(kind) or next((place for other, place in known.items() if issubclass(other, kind)), [""])
-    found: Mapping[str, Any] = reduce(lambda values, name: values.get(name, {}), path, _composed(file) if file else {})
-    return {name: value for name, value in found.items() if name in kind.model_fields}
+    node: Mapping[str, Any] = reduce(lambda values, name: values.get(name, {}), path, _composed(file) if file else {})
+    return {name: value for name, value in node.items() if name in kind.model_fields}
 
 
 @cache
@@ -78,10 +78,10 @@ def _composed(file: str) -> Mapping[str, Any]:
 @cache
 def places() -> Mapping[type[BaseModel], tuple[str, ...]]:
     """Where the settings of each class are: the config file that names the plugin, and the path of keys inside it."""
-    found: dict[type[BaseModel], tuple[str, ...]] = {}
+    by_class: dict[type[BaseModel], tuple[str, ...]] = {}
     for kind, place in [*_sections(RunSettings, "config"), *_plugins()]:
-        found.setdefault(kind, place)
-    return found
+        by_class.setdefault(kind, place)
+    return by_class
 
 
 def _sections(kind: type[BaseModel], *place: str) -> Iterator[tuple[type[BaseModel], tuple[str, ...]]]:
@@ -94,6 +94,6 @@ def _sections(kind: type[BaseModel], *place: str) -> Iterator[tuple[type[BaseMod
 def _plugins() -> Iterator[tuple[type[BaseModel], tuple[str, ...]]]:
     for group in ("agent", "judge", "dataset"):
         for file in sorted((shipped("conf") / group).glob("*.yaml")):
-            if named := re.search(r"^target: (\w.*)", file.read_text(encoding="utf-8"), re.MULTILINE):
-                below = (file.stem,) if group == "judge" else ()
-                yield from _sections(load(named[1], group).Settings, f"{group}/{file.stem}", group, *below)
+            if match := re.search(r"^target: (\w.*)", file.read_text(encoding="utf-8"), re.MULTILINE):
+                keys = (file.stem,) if group == "judge" else ()
+                yield from _sections(load(match[1], group).Settings, f"{group}/{file.stem}", group, *keys)

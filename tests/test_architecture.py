@@ -20,7 +20,7 @@ def test_imports_obey_the_contracts() -> None:
     [["-c", "import aiq.core.session, aiq.core.settings"], ["-m", "aiq", "--help"], ["-m", "aiq.run", "--help"]],
 )
 def test_light_commands_import_nothing_heavy(command: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-X", "importtime", *command], capture_output=True, text=True, check=True)
-    loaded = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    result = subprocess.run([sys.executable, "-X", "importtime", *command], capture_output=True, text=True, check=True)
+    loaded = {line.rsplit("|", 1)[1].strip().split(".")[0] for line in result.stderr.splitlines() if "|" in line}
     heavy = {"langchain_core", "langgraph", "openai", "pandas", "datasets", "numpy", "scipy", "hydra", "trafilatura"}
     assert loaded & heavy == set()

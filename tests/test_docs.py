@@ -43,12 +43,12 @@ def broken_links(page: Path) -> Iterator[str]:
 def missing_paths(page: Path) -> Iterator[str]:
     for name in CODE.findall(without_code(page)):
         if PATH.fullmatch(name) and not EXAMPLE.search(name):
-            below = () if "/" in name else (file for folder in FOLDERS for file in (ROOT / folder).rglob(name))
-            if not any(ROOT.glob(name.rstrip("/"))) and not any(below):
+            matches = () if "/" in name else (file for folder in FOLDERS for file in (ROOT / folder).rglob(name))
+            if not any(ROOT.glob(name.rstrip("/"))) and not any(matches):
                 yield name
 
 
-def misnamed(page: Path) -> Iterator[str]:
+def misnamed_links(page: Path) -> Iterator[str]:
     """Links like [`name`](file.py) to a file that defines no such class or function."""
     for name, target in re.findall(r"\[`(\w+)`\]\(([^)\s]+\.py)\)", without_code(page)):
         code = (page.parent / target).read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def misnamed(page: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_resolve_and_named_files_exist(page: Path) -> None:
-    assert [*broken_links(page), *missing_paths(page), *misnamed(page)] == []
+    assert [*broken_links(page), *missing_paths(page), *misnamed_links(page)] == []
 
 
 def test_the_example_agent_runs(
@@ -120,10 +120,10 @@ def test_the_example_script_runs_as_printed(
     (tmp_path / "my_script.py").write_text(script.group(1), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     runpy.run_path("my_script.py", run_name="__main__")
-    said = capsys.readouterr()
-    assert "{'completed': 3} 0" in said.out
-    assert "fresheval.relaxed" in said.out
-    assert said.err == ""
+    output = capsys.readouterr()
+    assert "{'completed': 3} 0" in output.out
+    assert "fresheval.relaxed" in output.out
+    assert output.err == ""
 
 
 def test_the_settings_tables_are_current() -> None:

@@ -109,8 +109,8 @@ def commands(page: Path) -> Iterator[str]:
     """The commands in a page's shell blocks, one line each, without comments."""
     for block in blocks(page.read_text(encoding="utf-8"), ("", "sh", "bash", "console")):
         for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines():
-            first, _, rest = re.sub(r"(^|\s+)#.*", "", line).strip().partition(" ")
-            command = f"{PROGRAMS.get(first, first)} {rest}".strip()
+            program, _, rest = re.sub(r"(^|\s+)#.*", "", line).strip().partition(" ")
+            command = f"{PROGRAMS.get(program, program)} {rest}".strip()
             if re.match(r"(aiq|python|export|pip|uv|cat|scripts/test)( |$)", command):
                 yield command
 
@@ -158,12 +158,12 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (place / "made").exists():
             shutil.rmtree(place, ignore_errors=True)
-            _make(place)
+            _write_files(place)
             (place / "made").touch()
     return place
 
 
-def _make(place: Path) -> None:
+def _write_files(place: Path) -> None:
     place.mkdir()
     document = next(shipped("benchmarks/world/documents").glob("*.pdf"))
     shutil.copy(document, place / "report.pdf")
@@ -184,15 +184,15 @@ def _make(place: Path) -> None:
     for name, text in texts.items():
         (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(text, encoding="utf-8")
-    for name, packed in {"pages.jsonl": "pages.jsonl.gz", "raw_data/mine.jsonl": "raw_data/agent.jsonl.gz"}.items():
-        (place / packed).write_bytes(gzip.compress((place / name).read_bytes()))
+    for name, archive in {"pages.jsonl": "pages.jsonl.gz", "raw_data/mine.jsonl": "raw_data/agent.jsonl.gz"}.items():
+        (place / archive).write_bytes(gzip.compress((place / name).read_bytes()))
     _write_agents(place)
     runs = place / "results/tried"
-    _made(runs / "questions", "experiment=shallow_freshqa", "dataset.ids=[3,7]", "epochs=2")
-    plain = ("agent=python", "agent.function=plain:answer", "judge=[citation_audit]")
+    _make_run(runs / "questions", "experiment=shallow_freshqa", "dataset.ids=[3,7]", "epochs=2")
+    python_agent = ("agent=python", "agent.function=plain:answer", "judge=[citation_audit]")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(place)
-        _made(runs / "tasks", "experiment=deep_drb", "limit=1", *plain)
+        _make_run(runs / "tasks", "experiment=deep_drb", "limit=1", *python_agent)
     cut = Path(shutil.copytree(runs / "questions", runs / "cut"))
     manifest = json.loads((cut / "manifest.json").read_text(encoding="utf-8"))
     (cut / "manifest.json").write_text(json.dumps({**manifest, "status": "running"}), encoding="utf-8")
@@ -207,16 +207,16 @@ def _write_agents(place: Path) -> None:
     """The modules of docs/agents.md and docs/tools.md, and the config of the first agent."""
     page, tools = ((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("agents", "tools"))
     for code in blocks(page + tools, ("python",)):
-        if named := re.match(r"# (\w+\.py)$", code, re.MULTILINE):
-            (place / named[1]).write_text(code, encoding="utf-8")
+        if header := re.match(r"# (\w+\.py)$", code, re.MULTILINE):
+            (place / header[1]).write_text(code, encoding="utf-8")
     (place / "conf/agent").mkdir(parents=True)
     config = next(text for text in blocks(page, ("yaml",)) if text.startswith("# My agent"))
     (place / "conf/agent/mine.yaml").write_text(config, encoding="utf-8")
 
 
-def _made(folder: Path, *overrides: str) -> None:
-    own = (f"output_dir={folder.parent.parent}", "name=tried", "runner.progress=false")
-    assert main(["run", *overrides, *own]) == 0
+def _make_run(folder: Path, *overrides: str) -> None:
+    common = (f"output_dir={folder.parent.parent}", "name=tried", "runner.progress=false")
+    assert main(["run", *overrides, *common]) == 0
     max(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime_ns).rename(folder)
 
 
@@ -235,35 +235,35 @@ def test_every_command_of_a_page_works(
     monkeypatch.syspath_prepend(str(place))
     monkeypatch.setitem(os.environ, "PYTHONPATH", str(ROOT))
     for command in new:
-        why = next((why for start, why in NOT_RUN.items() if why and re.match(start, command)), None)
-        for word, meant in MEANT.items():
-            command = re.sub(word, meant, command)
-        if why or not carried_out:
+        reason = next((reason for start, reason in NOT_RUN.items() if reason and re.match(start, command)), None)
+        for word, replacement in MEANT.items():
+            command = re.sub(word, replacement, command)
+        if reason or not carried_out:
             _compose(command)
             continue
-        code = _carried_out(command, monkeypatch)
-        said = capsys.readouterr()
-        assert code in ((0, 1) if " audit " in command else (0,)), f"{command}\n{said.err or said.out}"
+        code = _exit_code(command, monkeypatch)
+        output = capsys.readouterr()
+        assert code in ((0, 1) if " audit " in command else (0,)), f"{command}\n{output.err or output.out}"
 
 
 def _compose(command: str) -> None:
     """Check the settings, if any, of a command that is not run; for a sweep, enough points to try every value."""
-    given = [word for word in shlex.split(command) if re.match(r"(?!serve\.|[A-Z])[\w.]+=", word)]
-    if not given:
+    overrides = [word for word in shlex.split(command) if re.match(r"(?!serve\.|[A-Z])[\w.]+=", word)]
+    if not overrides:
         return
     if " -m " in command:
-        choices = split(given).choices
+        choices = split(overrides).choices
         for number in range(max(map(len, choices))):
             settings(*(choice[min(number, len(choice) - 1)] for choice in choices))
-    elif given not in [[f"experiment={name}"] for name in options("experiment")]:  # other tests compose these
-        settings(*given)
+    elif overrides not in [[f"experiment={name}"] for name in options("experiment")]:  # other tests compose these
+        settings(*overrides)
 
 
-def _carried_out(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
+def _exit_code(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
     """Run a command, with a single sample if it is a run, and return its exit code."""
-    before, _, command = command.rpartition(" | ")
-    text = Path(shlex.split(before)[1]).read_bytes() if before else b""
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    producer, _, command = command.rpartition(" | ")
+    stdin = Path(shlex.split(producer)[1]).read_bytes() if producer else b""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
     program, *words = shlex.split(command)
     if program == "python":
         return subprocess.run([sys.executable, *words], check=False, capture_output=True).returncode
@@ -271,11 +271,11 @@ def _carried_out(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
         words.append("runner.progress=false")
         if not any(word.startswith("resume=") for word in words):
             words = [*(word for word in words if not word.startswith(("limit=", "epochs="))), "limit=1"]
-            words += [word for start, more in SMALLER.items() if re.match(start, command) for word in more]
-    needed = LATEST.get("resume" if "resume=latest" in words else words[0])
-    if needed is not None:
-        os.utime(f"results/tried/{needed}/manifest.json")
+            words += [word for start, additions in SMALLER.items() if re.match(start, command) for word in additions]
+    latest = LATEST.get("resume" if "resume=latest" in words else words[0])
+    if latest is not None:
+        os.utime(f"results/tried/{latest}/manifest.json")
     try:
         return main(words)
-    except SystemExit as ended:
-        return int(str(ended.code))
+    except SystemExit as error:
+        return int(str(error.code))

@@ -30,8 +30,8 @@ assert ((curve.ci_low <= curve["mean"]) & (curve["mean"] <= curve.ci_high)).all(
 
 
 def cells(notebook: Path) -> list[dict[str, Any]]:
-    read = json.loads(notebook.read_text(encoding="utf-8"))
-    return [cell for cell in read["cells"] if cell["cell_type"] == "code"]
+    document = json.loads(notebook.read_text(encoding="utf-8"))
+    return [cell for cell in document["cells"] if cell["cell_type"] == "code"]
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
@@ -51,5 +51,5 @@ def test_a_notebook_runs(notebook: Path, tmp_path: Path) -> None:
     ]
     code = ["".join(cell["source"]) for cell in cells(notebook) if not {*cell["metadata"].get("tags", ())} & {*absent}]
     program = "\n\n".join([*code, RESULTS[notebook.stem]])
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=240)
-    assert (done.returncode, done.stderr) == (0, "")
+    result = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert (result.returncode, result.stderr) == (0, "")

@@ -79,11 +79,11 @@ def test_short_answers_do_not_depend_on_the_accepted_answers(tmp_path: Path) -> 
             {name: scrambled(text, name) if text and hidden.fullmatch(name) else text for name, text in row.items()}
             for row in questions
         )
-    chosen = ("experiment=full_freshqa", "limit=2")
-    told = run("told", *chosen)
-    blind = run("blind", *chosen, f"dataset.path={table}")
-    assert reports(told) == reports(blind)
-    assert scores(told) != scores(blind)
+    settings = ("experiment=full_freshqa", "limit=2")
+    informed = run("told", *settings)
+    blind = run("blind", *settings, f"dataset.path={table}")
+    assert reports(informed) == reports(blind)
+    assert scores(informed) != scores(blind)
 
 
 def test_research_needs_no_key_and_its_reports_do_not_depend_on_criteria_references_or_truth(
@@ -92,31 +92,31 @@ def test_research_needs_no_key_and_its_reports_do_not_depend_on_criteria_referen
     copy = shutil.copytree(shipped("benchmarks/drb_mini"), tmp_path / "copy")
     for name in ("criteria.jsonl", "reference.jsonl", "truth.jsonl"):
         scramble_lines(copy / name)
-    chosen = ("experiment=deep_drb", "dataset.ids=[1]", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1")
-    told = run("told", *chosen)
+    settings = ("experiment=deep_drb", "dataset.ids=[1]", "agent.deep.max_loops=1", "agent.deep.max_researcher_calls=1")
+    informed = run("told", *settings)
     assert "Made with the offline model" in capsys.readouterr().out
-    blind = run("blind", *chosen, f"dataset.path={copy}", "judge=[race,world]")  # the judges that read these files
-    assert reports(told) == reports(blind)
-    misjudged, judged = scores(blind), scores(told)
+    blind = run("blind", *settings, f"dataset.path={copy}", "judge=[race,world]")  # the judges that read these files
+    assert reports(informed) == reports(blind)
+    misjudged, judged = scores(blind), scores(informed)
     assert {key: judged[key] for key in misjudged} != misjudged
-    summary = json.loads((told / "summary.json").read_text())
+    summary = json.loads((informed / "summary.json").read_text())
     assert (summary["statuses"], summary["cost_usd"], summary["judge_errors"]) == ({"completed": 1}, 0, {})
     assert summary["usage"]["agent"]["total"]["calls"] > 2
-    row = rows(told / "samples.jsonl")[0]
+    row = rows(informed / "samples.jsonl")[0]
     assert all(".offline.example" in source["url"] for source in row["sources"])
     assert {path.name for path in tmp_path.iterdir()} == {"copy", "told", "blind"}
-    assert main(["show", str(told), row["sample_id"]]) == 0
+    assert main(["show", str(informed), row["sample_id"]]) == 0
     assert "tool web_search_tool" in capsys.readouterr().out
 
 
 @pytest.mark.whole
 def test_epochs_differ_and_repeat_at_any_concurrency() -> None:
-    chosen = ("experiment=full_freshqa", "limit=8", "epochs=3")
-    one = run("one", *chosen, "runner.concurrency=1")
-    eight = run("eight", *chosen, "runner.concurrency=8")
-    assert reports(one) == reports(eight)
-    assert scores(one) == scores(eight)
-    texts = reports(one)
+    settings = ("experiment=full_freshqa", "limit=8", "epochs=3")
+    sequential = run("one", *settings, "runner.concurrency=1")
+    concurrent = run("eight", *settings, "runner.concurrency=8")
+    assert reports(sequential) == reports(concurrent)
+    assert scores(sequential) == scores(concurrent)
+    texts = reports(sequential)
     changed = [key for key in texts if texts[key] != texts[key[0], 1]]
     assert len(changed) >= 4, "epochs repeat each other"
 
@@ -139,12 +139,12 @@ def endpoint() -> Iterator[str]:
 @pytest.mark.whole
 @pytest.mark.usefixtures("children_share_a_stack")
 def test_a_run_killed_midway_pays_for_nothing_twice(endpoint: str) -> None:
-    chosen = ("experiment=full_freshqa", "limit=16", f"llm.base_url={endpoint}/v1")
-    undisturbed = run("undisturbed", *chosen)
-    with Forked("aiq.run", *chosen, "runner.progress=false", "output_dir=killed") as process:
+    settings = ("experiment=full_freshqa", "limit=16", f"llm.base_url={endpoint}/v1")
+    undisturbed = run("undisturbed", *settings)
+    with Forked("aiq.run", *settings, "runner.progress=false", "output_dir=killed") as process:
         while process.returncode is None:
-            found = list(Path("killed").glob("*/*/samples.jsonl"))
-            if found and len(rows(found[0])) >= 5:
+            paths = list(Path("killed").glob("*/*/samples.jsonl"))
+            if paths and len(rows(paths[0])) >= 5:
                 process.kill()
                 break
         assert process.wait() != 0, "the run ended before it could be killed"
@@ -157,13 +157,13 @@ def test_a_run_killed_midway_pays_for_nothing_twice(endpoint: str) -> None:
     assert scores(killed) == scores(undisturbed)
     paid_again = calls(endpoint) - stats_before
     missing = 16 - len(finished)
-    most = sum(
+    needed = sum(
         sum(usage["calls"] for usage in row["usage"].values())
         for row in rows(killed / "samples.jsonl")
         if (row["sample_id"], row["epoch"]) not in finished
     )
     # what was missing, and one FreshEval call for each report that had no score yet
-    assert most <= paid_again <= most + missing + 8
+    assert needed <= paid_again <= needed + missing + 8
     assert len(rows(killed / "samples.jsonl")) == 16
 
 

@@ -59,8 +59,8 @@ class Project:
             environment.delenv("OPENAI_API_KEY", raising=False)
             if key is not None:
                 environment.setenv("OPENAI_API_KEY", key)
-            loaded = [f"-p{name}" for name in ("aiq.pytest_plugin", "no:cacheprovider", *plugins)]
-            with Forked("pytest", *loaded, *options, cwd=self.pytester.path) as child:
+            flags = [f"-p{name}" for name in ("aiq.pytest_plugin", "no:cacheprovider", *plugins)]
+            with Forked("pytest", *flags, *options, cwd=self.pytester.path) as child:
                 code = child.wait(300)
                 result = pytest.RunResult(code, child.out.splitlines(), child.err.splitlines(), 0)
         result.assert_outcomes(**outcomes)
@@ -118,13 +118,13 @@ def test_recorded_exchanges_answer_later_runs(project: Project) -> None:
         """
     )
     project.run("--aiq-cassette=record", "-n1", plugins=["asyncio", "xdist"], key=KEY, passed=6)
-    at_once = [f"{letter}/../b? {number}" for letter in "aA" for number in range(5)]
-    assert project.endpoint.new() == sorted([*at_once, *["before", "after"] * 2, "one", "own", "same", "same"])
+    questions = [f"{letter}/../b? {number}" for letter in "aA" for number in range(5)]
+    assert project.endpoint.new() == sorted([*questions, *["before", "after"] * 2, "one", "own", "same", "same"])
     recorded = files(project)
     assert {Path(name).name for name in recorded} == {"agent.sqlite"}
-    kept = [exchange for name in recorded for exchange in exchanges(project.pytester.path / "cassettes" / name)]
-    assert (len(recorded), len(kept)) == (6, 18)
-    assert not [exchange for exchange in kept if KEY in repr(exchange)]
+    stored = [exchange for name in recorded for exchange in exchanges(project.pytester.path / "cassettes" / name)]
+    assert (len(recorded), len(stored)) == (6, 18)
+    assert not [exchange for exchange in stored if KEY in repr(exchange)]
     project.endpoint.shutdown()
     project.endpoint.server_close()
     project.run(passed=6)
@@ -198,21 +198,21 @@ def test_an_unrecorded_request_fails_the_test_even_if_its_error_is_caught(projec
                 pass
     """
     project.write(text.format(how="brief"))
-    said = project.run("--aiq-cassette=record", key=KEY, passed=5, warnings=1)
-    where = f"127.0.0.1:{project.endpoint.server_port} (1)"
-    assert f"these connections did not go through aiq_cassette and are not recorded: {where}" in said
+    out = project.run("--aiq-cassette=record", key=KEY, passed=5, warnings=1)
+    connections = f"127.0.0.1:{project.endpoint.server_port} (1)"
+    assert f"these connections did not go through aiq_cassette and are not recorded: {connections}" in out
     assert project.endpoint.new() == ["one"] * 4 + ["other"]
     project.write(text.format(how="short"))
-    said = project.run(failed=3, errors=2, passed=1)
+    out = project.run(failed=3, errors=2, passed=1)
     assert project.endpoint.new() == []
-    missed = [line for line in said.splitlines() if "messages[0].content: recorded" in line]
-    assert len(missed) >= 4
+    misses = [line for line in out.splitlines() if "messages[0].content: recorded" in line]
+    assert len(misses) >= 4
     difference = 'recorded "Be brief, and say who told you.", now "Be short, and say who told you." (at character 3)'
-    assert all(difference in line for line in missed)
+    assert all(difference in line for line in misses)
     name = "cassette of test_mine.py::test_caught: not recorded: POST"
-    assert f"{name} {project.endpoint.base_url}/chat/completions\n  the closest of 1 recorded requests differs" in said
-    assert "record it with pytest --aiq-cassette=auto, or with pytest --aiq-cassette=refresh if prompts" in said
-    assert "test_by_itself: a connection (" in said
+    assert f"{name} {project.endpoint.base_url}/chat/completions\n  the closest of 1 recorded requests differs" in out
+    assert "record it with pytest --aiq-cassette=auto, or with pytest --aiq-cassette=refresh if prompts" in out
+    assert "test_by_itself: a connection (" in out
 
 
 def test_mistakes_are_reported_in_one_line(project: Project) -> None:
@@ -236,9 +236,9 @@ def test_mistakes_are_reported_in_one_line(project: Project) -> None:
         def test_recorded_by_nobody(aiq_cassette): pass
         """
     )
-    said = project.run(errors=6).splitlines()
+    lines = project.run(errors=6).splitlines()
     folder = project.pytester.path / "cassettes" / "test_mine" / "test_recorded_by_nobody"
-    for line, times in {
+    for line, count in {
         "test_mine.py::test_placed: the marker aiq_cassette takes only dir, mode, ignored, by name": 1,
         "test_mine.py::test_unknown: the marker aiq_cassette takes only dir, mode, ignored, by name": 1,
         **{
@@ -248,8 +248,8 @@ def test_mistakes_are_reported_in_one_line(project: Project) -> None:
         },
         f"nothing is recorded in {folder}; record it with pytest --aiq-cassette=record": 1,
     }.items():
-        assert said.count(line) == times
-    assert not [line for line in said if "aiq/testing.py" in line]
+        assert lines.count(line) == count
+    assert not [line for line in lines if "aiq/testing.py" in line]
 
 
 def test_an_unused_plugin_imports_nothing_else(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,8 +259,8 @@ def test_an_unused_plugin_imports_nothing_else(pytester: pytest.Pytester, monkey
         def test_nothing():
             pathlib.Path("loaded.txt").write_text("\\n".join(sys.modules))
     """)
-    loaded = []
+    modules = []
     for plugin in ("no:aiq.pytest_plugin", "aiq.pytest_plugin"):
         pytester.runpytest_subprocess("-p", plugin).assert_outcomes(passed=1)
-        loaded.append(set((pytester.path / "loaded.txt").read_text().split()))
-    assert loaded[1] - loaded[0] == {"aiq", "aiq.pytest_plugin"}
+        modules.append(set((pytester.path / "loaded.txt").read_text().split()))
+    assert modules[1] - modules[0] == {"aiq", "aiq.pytest_plugin"}

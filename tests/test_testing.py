@@ -18,7 +18,7 @@ from aiq.testing import AiqCassette, Mode, safe_name
 from tests.echo import Endpoint, running
 
 KEY = "sk-proj-THE1own2KEY3of4the5user6"
-_TWICE: tuple[Mode, Mode] = ("record", "replay")
+_RECORD_THEN_REPLAY: tuple[Mode, Mode] = ("record", "replay")
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ async def test_a_failed_test_deletes_no_exchanges(tmp_path: Path, endpoint: Endp
 async def test_an_abandoned_request_is_not_waited_for(tmp_path: Path) -> None:
     async with await asyncio.start_server(lambda *_: asyncio.sleep(10), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        for mode in _TWICE:
+        for mode in _RECORD_THEN_REPLAY:
             cassette = AiqCassette(tmp_path, "t", mode)
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.2):
@@ -126,13 +126,13 @@ async def test_research_runs_in_a_session_with_the_recorded_clock(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agent_of_a_test.py").write_text(ASKS, encoding="utf-8")
-    mine = ["agent=python", "agent.function=agent_of_a_test:answer", "llm=openai", "llm.model=m"]
-    mine += [f"llm.base_url={endpoint.base_url}", "llm.api_key_env=WHAT_OPENS"]
+    config = ["agent=python", "agent.function=agent_of_a_test:answer", "llm=openai", "llm.model=m"]
+    config += [f"llm.base_url={endpoint.base_url}", "llm.api_key_env=WHAT_OPENS"]
     monkeypatch.setenv("WHAT_OPENS", "like-no-key-at-all")
     texts = []
-    for mode in _TWICE:
+    for mode in _RECORD_THEN_REPLAY:
         cassette = AiqCassette(tmp_path / "kept", "t", mode)
-        reports = await asyncio.gather(*(cassette.research(question, mine) for question in ("Why?", "Why?", "When?")))
+        reports = await asyncio.gather(*(cassette.research(question, config) for question in ("Why?", "Why?", "When?")))
         assert notes_at_close(cassette) == ""
         texts.append([report.text for report in reports])
         monkeypatch.delenv("WHAT_OPENS", raising=False)
@@ -155,9 +155,9 @@ async def test_research_reports_bad_settings_and_missing_exchanges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    recorded = AiqCassette(tmp_path, "t", "record")
-    await recorded.research("Which river is the longest?", ["experiment=shallow_freshqa"])
-    notes_at_close(recorded)
+    recording = AiqCassette(tmp_path, "t", "record")
+    await recording.research("Which river is the longest?", ["experiment=shallow_freshqa"])
+    notes_at_close(recording)
     cassette = AiqCassette(tmp_path, "t", "replay")
     assert (await cassette.research("Which river is the longest?", ["experiment=shallow_freshqa"])).text
     with pytest.raises(

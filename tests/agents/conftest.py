@@ -62,19 +62,19 @@ class Endpoint(AsyncBaseTransport):
         headers = request.headers
         values = read_json(await request.aread())
         role = headers.get("x-aiq-role", "")
-        asked = read_chat(values, role, int(headers.get("x-aiq-attempt", "0")), context_tokens=10**9)
-        self.requests.append(asked)
+        chat = read_chat(values, role, int(headers.get("x-aiq-attempt", "0")), context_tokens=10**9)
+        self.requests.append(chat)
         self.seconds.append(request.extensions["timeout"]["read"])
-        reply: Any = self.script(asked)
+        reply: Any = self.script(chat)
         if isinstance(reply, int | tuple):
-            status, said = reply if isinstance(reply, tuple) else (reply, f"status {reply}")
-            return Response(status, json={"error": {"message": said}}, request=request)
+            status, message = reply if isinstance(reply, tuple) else (reply, f"status {reply}")
+            return Response(status, json={"error": {"message": message}}, request=request)
         if isinstance(reply, dict):
             return Response(200, json=reply, request=request)
-        whole = completion(asked, [reply], digest_of(values, role))
+        body = completion(chat, [reply], digest_of(values, role))
         if values.get("stream"):
-            return Response(200, text=stream_completion(whole, usage=True), request=request)
-        return Response(200, json=whole, request=request)
+            return Response(200, text=stream_completion(body, usage=True), request=request)
+        return Response(200, json=body, request=request)
 
     def of(self, role: str) -> list[ChatRequest]:
         return [request for request in self.requests if request.role == role]
@@ -129,9 +129,9 @@ class Bench:
 
     def another(self, epoch: int = 1, user: User | None = None) -> Session:
         """A session for another turn or epoch of the same run."""
-        lent = {name: getattr(self.session, name) for name in ("models", "tools", "limits", "checkpointer")}
+        reused = {name: getattr(self.session, name) for name in ("models", "tools", "limits", "checkpointer")}
         own = {"key": SampleKey("s", epoch), "memory": "" if epoch == 1 else str(epoch)}
-        return make_session(run_seed=0, user=user or ApprovingUser(), **own, **lent)
+        return make_session(run_seed=0, user=user or ApprovingUser(), **own, **reused)
 
 
 @asynccontextmanager
@@ -162,12 +162,12 @@ async def on_bench(
 
 def shared(agent: Callable[[Any], AgentT], settings: Settings) -> AgentT:
     """One agent for all tests with these settings, since an agent keeps nothing of a sample."""
-    made: AgentT = _made(agent, settings)
-    return made
+    instance: AgentT = _cached_agent(agent, settings)
+    return instance
 
 
 @cache
-def _made(agent: Callable[[Any], Any], settings: Settings) -> Any:
+def _cached_agent(agent: Callable[[Any], Any], settings: Settings) -> Any:
     return agent(settings)
 
 
@@ -184,5 +184,5 @@ IN_A_FILE = pytest.mark.parametrize("saver", ["sqlite"], indirect=True)
 async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     kind = getattr(request, "param", "memory")
     settings = configured(CheckpointerSettings, kind=kind, path=str(tmp_path / "checkpoints.db"))
-    async with open_checkpointer(settings) as opened:
-        yield opened
+    async with open_checkpointer(settings) as checkpointer:
+        yield checkpointer

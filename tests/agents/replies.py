@@ -77,10 +77,10 @@ def by_turn(*said: ChatReply | str | int) -> Script:
 
 def in_turn(*said: Any) -> Script:
     """These replies one after another: a text, an object (sent as JSON) or an HTTP status."""
-    left = list(said)
+    remaining = list(said)
 
     def script(request: ChatRequest) -> ChatReply | int:
-        reply = left.pop(0)
+        reply = remaining.pop(0)
         if isinstance(reply, int):
             return reply
         return ChatReply(text=reply if isinstance(reply, str) else json.dumps(reply))
@@ -94,8 +94,8 @@ def asks(question: str | None = "Which period?") -> ChatReply:
 
 
 def classified(intent: str = "research", **fields: Any) -> dict[str, Any]:
-    given = {"intent": intent, "meta_response": None, "research_depth": "shallow", "depth_reasoning": "a lookup"}
-    return {**given, **fields}
+    defaults = {"intent": intent, "meta_response": None, "research_depth": "shallow", "depth_reasoning": "a lookup"}
+    return {**defaults, **fields}
 
 
 def chat(
@@ -107,16 +107,16 @@ def chat(
     """
 
     def script(request: ChatRequest) -> ChatReply | int:
-        if roles and request.role in roles and (said := roles[request.role](request)) is not None:
-            reply: ChatReply | int = said
+        if roles and request.role in roles and (custom := roles[request.role](request)) is not None:
+            reply: ChatReply | int = custom
             return reply
         searched = bool(results(request))
         match request.role:
             case "aiq.intent_classifier":
-                asked = fenced(request, "question") or ""
-                if "Hello" in asked:
+                question = fenced(request, "question") or ""
+                if "Hello" in question:
                     return ChatReply(text=json.dumps(classified("meta", meta_response="I answer questions.")))
-                depth = "deep" if "report" in asked else "shallow"
+                depth = "deep" if "report" in question else "shallow"
                 return ChatReply(text=json.dumps(classified(research_depth=depth)))
             case "aiq.clarifier":
                 return asks(None)

@@ -108,9 +108,9 @@ def test_writes_the_verified_report_which_then_passes(files: tuple[str, str], tm
 
 def test_json_has_the_documented_fields(files: tuple[str, str], tmp_path: Path) -> None:
     report, sources = files
-    found = audit_json(tmp_path, report, "--sources", sources)
-    cited = [(REPORT[row["start"] : row["end"]], row["form"], row["entry"]) for row in found["citations"]]
-    assert cited == [
+    record = audit_json(tmp_path, report, "--sources", sources)
+    citations = [(REPORT[row["start"] : row["end"]], row["form"], row["entry"]) for row in record["citations"]]
+    assert citations == [
         ("[1]", "number", 1),
         ("[2]", "number", 2),
         ("[3]", "number", 3),
@@ -119,27 +119,27 @@ def test_json_has_the_documented_fields(files: tuple[str, str], tmp_path: Path) 
         ("[it](https://v.com/z)", "link", None),
     ]
     names = ("number", "url", "citation_key", "outcome", "level", "source", "reason")
-    assert [tuple(entry[name] for name in names) for entry in found["entries"]] == [
+    assert [tuple(entry[name] for name in names) for entry in record["entries"]] == [
         (1, "http://v.com/1", None, "valid", "exact", "https://v.com/1", None),
         (2, "https://bit.ly/x", None, "unsafe", None, None, "shortened_url"),
         (3, "https://nope.com/三", None, "invalid", None, None, "url_not_in_registry"),
         (4, None, "a.pdf, p.1", "valid", "document", "a.pdf, p.1", None),
     ]
-    assert apply_edits(REPORT, [Edit(**edit) for edit in found["edits"]]) == VERIFIED
-    assert [(row["number"], row["reason"]) for row in found["removed_citations"]] == [
+    assert apply_edits(REPORT, [Edit(**edit) for edit in record["edits"]]) == VERIFIED
+    assert [(row["number"], row["reason"]) for row in record["removed_citations"]] == [
         (2, "shortened_url"),
         (3, "url_not_in_registry"),
     ]
-    assert [(row["number"], row["original_number"]) for row in found["valid_citations"]] == [(1, 1), (2, 4)]
-    assert found["metrics"] == {
+    assert [(row["number"], row["original_number"]) for row in record["valid_citations"]] == [(1, 1), (2, 4)]
+    assert record["metrics"] == {
         "citations.valid_rate": 0.5,
         "citations.exact_rate": 0.5,
         "citations.kept": 2,
         "citations.removed": 2,
     }
-    assert (found["dangling"], found["unused"]) == ([9], [4])
-    assert [REPORT[start:end] for start, end in found["uncited_paragraphs"]] == ["Nothing is cited here."]
-    (cited,) = found["passages"]
+    assert (record["dangling"], record["unused"]) == ([9], [4])
+    assert [REPORT[start:end] for start, end in record["uncited_paragraphs"]] == ["Nothing is cited here."]
+    (cited,) = record["passages"]
     assert (REPORT[cited["start"] : cited["end"]], cited["entry"], cited["source"]) == (
         "The Vell Tower is 330 metres tall [1], two [2]. 三[3]。[1, 9]",
         1,
@@ -152,14 +152,14 @@ def test_json_has_the_documented_fields(files: tuple[str, str], tmp_path: Path) 
 
 
 def test_without_sources_valid_entries_have_no_outcome(files: tuple[str, str], tmp_path: Path) -> None:
-    found = audit_json(tmp_path, files[0])
-    assert [(entry["outcome"], entry["reason"]) for entry in found["entries"]] == [
+    record = audit_json(tmp_path, files[0])
+    assert [(entry["outcome"], entry["reason"]) for entry in record["entries"]] == [
         (None, "no_sources"),
         ("unsafe", "shortened_url"),
         (None, "no_sources"),
         (None, "no_sources"),
     ]
-    assert found["metrics"] == {
+    assert record["metrics"] == {
         "citations.valid_rate": None,
         "citations.exact_rate": None,
         "citations.kept": None,
@@ -171,10 +171,10 @@ def test_options_widen_what_verifies(files: tuple[str, str], tmp_path: Path) -> 
     report, sources = files
     entry = audit_json(tmp_path, report, "--sources", sources, "--accept", "echoed")["entries"][2]
     assert (entry["outcome"], entry["level"]) == ("valid", "exact")
-    other = tmp_path / "pages.md"
-    other.write_text("A [1].\n\nSources:\n[1] a.pdf, p.30\n", encoding="utf-8")
-    assert audit(other, "--sources", sources) == 1
-    assert audit(other, "--sources", sources, "--pages", "ignore") == 0
+    paged_report = tmp_path / "pages.md"
+    paged_report.write_text("A [1].\n\nSources:\n[1] a.pdf, p.30\n", encoding="utf-8")
+    assert audit(paged_report, "--sources", sources) == 1
+    assert audit(paged_report, "--sources", sources, "--pages", "ignore") == 0
 
 
 def test_reads_standard_input_and_gzipped_sources(
@@ -197,12 +197,12 @@ def reports(tmp_path: Path) -> Path:
 
 
 def test_a_file_of_reports_has_a_line_each(reports: Path, tmp_path: Path, capsys: Captured) -> None:
-    found = audit_json(tmp_path, reports)
+    record = audit_json(tmp_path, reports)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:2] for line in lines[1:4]] == [["1", "4"], ["2", "0"], ["all", "4"]]
     assert " ".join(lines[5]) == "2 reports, 1 with something to remove"
-    assert [report["sample_id"] for report in found["reports"]] == ["1", "2"]
-    assert found["metrics"]["citations.removed"] == 1
+    assert [report["sample_id"] for report in record["reports"]] == ["1", "2"]
+    assert record["metrics"]["citations.removed"] == 1
     assert audit(reports, "--sample", "2") == 0
     assert audit(reports, "--sample", "1", "--html", tmp_path / "one.html") == 1
     assert "One?" in (tmp_path / "one.html").read_text(encoding="utf-8")
@@ -233,14 +233,14 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_a_run_is_audited_by_its_agents_raw_reports(run: Path, tmp_path: Path, capsys: Captured) -> None:
-    found = audit_json(tmp_path, run)
-    assert [(row["sample_id"], row["epoch"], len(row["valid_citations"])) for row in found["reports"]] == [
+    record = audit_json(tmp_path, run)
+    assert [(row["sample_id"], row["epoch"], len(row["valid_citations"])) for row in record["reports"]] == [
         ("9", 1, 0),
         ("9", 2, 1),
         ("10", 1, 2),
         ("12", 1, 0),
     ]
-    assert found["reports"][-1]["with_sources"] is False  # nobody knows what was retrieved
+    assert record["reports"][-1]["with_sources"] is False  # nobody knows what was retrieved
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:6]] == ["9", "9.2", "10", "12", "all"]
     assert audit(run, "--sample", "9", "--epoch", "2") == 0
@@ -297,16 +297,16 @@ def test_a_byte_order_mark_counts_in_offsets_but_is_ignored(
 
 def test_each_report_of_a_file_has_its_own_sources(files: tuple[str, str], reports: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in SOURCES.splitlines() if line.strip()]
-    mine = tmp_path / "mine.jsonl"
+    path = tmp_path / "mine.jsonl"
 
-    def found(report: int) -> list[str]:
-        mine.write_text("".join(json.dumps({**row, "id": report}) + "\n" for row in rows), encoding="utf-8")
-        entries = audit_json(tmp_path, reports, "--sources", mine)["reports"][0]["entries"]
+    def outcomes(report: int) -> list[str]:
+        path.write_text("".join(json.dumps({**row, "id": report}) + "\n" for row in rows), encoding="utf-8")
+        entries = audit_json(tmp_path, reports, "--sources", path)["reports"][0]["entries"]
         return [entry["outcome"] for entry in entries]
 
-    alone = audit_json(tmp_path, files[0], "--sources", files[1])
-    assert found(1) == [entry["outcome"] for entry in alone["entries"]]
-    assert "valid" not in found(2)
+    single = audit_json(tmp_path, files[0], "--sources", files[1])
+    assert outcomes(1) == [entry["outcome"] for entry in single["entries"]]
+    assert "valid" not in outcomes(2)
 
 
 def test_a_torn_last_line_of_a_run_is_reported(run: Path, capsys: Captured) -> None:
@@ -332,10 +332,10 @@ def test_incompatible_arguments_are_refused_before_any_work(
     (tmp_path / "other.jsonl").write_text('{"id": 7, "url": "https://v.com/1"}', encoding="utf-8")
     names = {"tmp": tmp_path, "report": files[0], "sources": files[1], "reports": reports, "run": run}
     assert audit(*(argument.format(**names) for argument in arguments)) == 2
-    printed = capsys.readouterr()
-    assert said.format(**names) in printed.err
-    assert printed.err.count("\n") == 1
-    assert printed.out == ""
+    output = capsys.readouterr()
+    assert said.format(**names) in output.err
+    assert output.err.count("\n") == 1
+    assert output.out == ""
 
 
 def test_rows_without_a_report_or_with_a_repeated_id_are_named(tmp_path: Path, capsys: Captured) -> None:

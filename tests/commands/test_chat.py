@@ -46,14 +46,14 @@ def say(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
 def test_a_conversation_shows_route_citations_and_cost(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     say(monkeypatch, "Hello!", "", "In which country is Drostewick?", "exit", "not read any more")
     assert main(["chat", "agent.enable_escalation=false"]) == 0
-    told = capsys.readouterr()
-    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model call, [\d,]+ tokens, \$0\.00 · ", told.out)
-    assert re.search(r"\nshallow · citations verified: \d+ kept, \d+ removed · \d+ model calls, ", told.out)
-    assert "## References" in told.out
-    assert "not read any more" not in told.out
-    assert told.out.endswith("left; nothing is kept (checkpointer=sqlite would keep it)\n")
-    assert "· intent classifier" in told.err
-    assert "· web_search_tool: " in told.err
+    output = capsys.readouterr()
+    assert re.search(r"you> Hello!\n\nHello! I answer.*\n\nmeta · 1 model call, [\d,]+ tokens, \$0\.00 · ", output.out)
+    assert re.search(r"\nshallow · citations verified: \d+ kept, \d+ removed · \d+ model calls, ", output.out)
+    assert "## References" in output.out
+    assert "not read any more" not in output.out
+    assert output.out.endswith("left; nothing is kept (checkpointer=sqlite would keep it)\n")
+    assert "· intent classifier" in output.err
+    assert "· web_search_tool: " in output.err
 
 
 def test_a_plan_is_shown_for_approval(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -72,13 +72,13 @@ def test_exit_leaves_even_at_a_question(at: str, monkeypatch: pytest.MonkeyPatch
     answers = ["exit"] if at == "question" else ["skip", "EXIT"]
     say(monkeypatch, "Write a report on energy.", *answers, "approve")
     assert main(["chat", "checkpointer=sqlite", "agent.deep.tools=[web_search_tool, fetch_page]"]) == 0
-    told = capsys.readouterr()
-    assert told.out.count("**Research Plan Preview**") == (at == "plan")
-    assert "deep research" not in told.err
+    output = capsys.readouterr()
+    assert output.out.count("**Research Plan Preview**") == (at == "plan")
+    assert "deep research" not in output.err
     assert re.search(
         r"left; continue with: aiq chat checkpointer=sqlite 'agent\.deep\.tools=\[web_search_tool, fetch_page\]'"
         r" --thread chat-\w+\n$",
-        told.out,
+        output.out,
     )
 
 
@@ -101,12 +101,12 @@ def test_any_agent_can_be_talked_with(monkeypatch: pytest.MonkeyPatch, capsys: C
     Path("conf/agent/parrot.yaml").write_text("# Repeats\ntarget: parrot:Parrot\n")
     say(monkeypatch, "hi", "fail", "ask", "Ada", "\x1b[2Jover")
     assert main(["chat", "agent=parrot", "--thread", "t"]) == 0
-    told = capsys.readouterr()
-    assert "\nhi - [] t\n\nparrot · citations no_sources: 0 kept, 0 removed · " in told.out
-    assert "no model call through the session: nothing measured" in told.out
-    assert "\nask Ada ['hi', 'hi - [] t'] t\n" in told.out
-    assert "aiq: it failed\n" in told.err
-    assert "\n[2Jover - " in told.out  # an answer cannot steer the terminal
+    output = capsys.readouterr()
+    assert "\nhi - [] t\n\nparrot · citations no_sources: 0 kept, 0 removed · " in output.out
+    assert "no model call through the session: nothing measured" in output.out
+    assert "\nask Ada ['hi', 'hi - [] t'] t\n" in output.out
+    assert "aiq: it failed\n" in output.err
+    assert "\n[2Jover - " in output.out  # an answer cannot steer the terminal
 
 
 async def test_a_turn_that_ended_without_an_answer_says_so(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
@@ -116,9 +116,9 @@ async def test_a_turn_that_ended_without_an_answer_says_so(monkeypatch: pytest.M
             await _talk(
                 agent(enable_escalation=False), Question(text="", thread_id="t"), Terminal(), repeat(bench.session)
             )
-    told = capsys.readouterr().err
-    assert "the shallow route gave no answer" in told
-    assert told.endswith("continue where it broke off\n  · that turn is over, without an answer; ask again\n")
+    err = capsys.readouterr().err
+    assert "the shallow route gave no answer" in err
+    assert err.endswith("continue where it broke off\n  · that turn is over, without an answer; ask again\n")
 
 
 @each("given")
@@ -142,17 +142,17 @@ Talk = Callable[..., tuple[str, str]]
 
 
 @pytest.fixture
-def talked(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Talk:
+def talk(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> Talk:
     """Like `piped`, but in this process, which need not load everything again."""
 
-    def talk(*lines: str, settings: Sequence[str] = ()) -> tuple[str, str]:
+    def converse(*lines: str, settings: Sequence[str] = ()) -> tuple[str, str]:
         say(monkeypatch, *lines)
         capsys.readouterr()
         assert main(["chat", *KEPT, *settings]) == 0
-        told = capsys.readouterr()
-        return told.out, told.err
+        output = capsys.readouterr()
+        return output.out, output.err
 
-    return talk
+    return converse
 
 
 @pytest.mark.whole
@@ -171,7 +171,7 @@ def test_a_second_process_continues_at_a_waiting_plan() -> None:
     assert "Traceback" not in err
 
 
-def killed_in(stage: str, *lines: str) -> None:
+def kill_in(stage: str, *lines: str) -> None:
     """Feed a process with these lines, and `kill -9` it once it has entered the stage."""
     with Forked("aiq", "chat", *KEPT, stdin="".join(f"{line}\n" for line in lines)) as process:
         while stage not in process.err:
@@ -180,38 +180,38 @@ def killed_in(stage: str, *lines: str) -> None:
         process.kill()
 
 
-def test_research_killed_after_plan_approval_continues_without_asking_again(talked: Talk, capsys: Captured) -> None:
-    killed_in("· deep research", TIDES, "looks good")
+def test_research_killed_after_plan_approval_continues_without_asking_again(talk: Talk, capsys: Captured) -> None:
+    kill_in("· deep research", TIDES, "looks good")
     assert main(["chat", "--list", "checkpointer=sqlite"]) == 0
     assert re.search(
         r"\nt +20\d\d-\S+ \S+ +1 +broke off in deep research +Write a report on tidal", capsys.readouterr().out
     )
-    out, err = talked()
+    out, err = talk()
     assert f"you> {TIDES}\n" in out
     assert "· continues at deep research: the last turn stopped there; what was answered and approved holds" in err
     assert "Research Plan Preview" not in out
     assert "· intent classifier" not in err
     assert "\ndeep · citations " in out
-    assert "continues at" not in talked()[1]  # once
+    assert "continues at" not in talk()[1]  # once
 
 
 def test_another_agents_conversation_is_listed_without_warnings(
-    talked: Talk, capsys: Captured, caplog: pytest.LogCaptureFixture
+    talk: Talk, capsys: Captured, caplog: pytest.LogCaptureFixture
 ) -> None:
-    talked("In which country is Drostewick?")
+    talk("In which country is Drostewick?")
     assert main(["chat", "--list", "checkpointer=sqlite", "agent=ai_q_shallow"]) == 0
     assert "In which country" in capsys.readouterr().out
     assert caplog.records == []
 
 
-def test_a_single_agent_keeps_its_conversation_too(talked: Talk, capsys: Captured) -> None:
-    alone = ["agent=ai_q_shallow"]
-    first, _ = talked("In which country is Drostewick?", settings=alone)
-    second, err = talked("exit", settings=alone)
+def test_a_single_agent_keeps_its_conversation_too(talk: Talk, capsys: Captured) -> None:
+    overrides = ["agent=ai_q_shallow"]
+    first, _ = talk("In which country is Drostewick?", settings=overrides)
+    second, err = talk("exit", settings=overrides)
     assert "\nleft; continue with: " in first
     assert first[first.index("you> ") : first.index("\n\nshallow · ")] in second
     assert "· " not in err  # it was answered
-    assert main(["chat", "--list", "checkpointer=sqlite", *alone]) == 0
+    assert main(["chat", "--list", "checkpointer=sqlite", *overrides]) == 0
     assert re.search(r"\nt +20\d\d-\S+ \S+ +2 +In which country", capsys.readouterr().out)
 
 
@@ -222,28 +222,28 @@ def test_without_a_conversation_the_list_says_so(capsys: Captured) -> None:
 
 def read_until(terminal: int, marker: str, seconds: float = 90) -> str:
     """What the terminal shows until the marker appears."""
-    shown, end = "", time.monotonic() + seconds
-    while marker not in shown:
-        assert time.monotonic() < end, f"{marker!r} never came: {shown}"
+    output, deadline = "", time.monotonic() + seconds
+    while marker not in output:
+        assert time.monotonic() < deadline, f"{marker!r} never came: {output}"
         if select.select([terminal], [], [], 0.5)[0]:
             try:
-                shown += os.read(terminal, 4096).decode(errors="replace")
+                output += os.read(terminal, 4096).decode(errors="replace")
             except OSError:  # the other side is closed
                 break
-    return shown
+    return output
 
 
 def test_ctrl_c_leaves_at_the_plan() -> None:
-    ours, theirs = pty.openpty()
-    with Forked("aiq", "chat", "checkpointer=sqlite", "--thread", "t", terminal=theirs) as process:
-        os.close(theirs)
-        read_until(ours, "you> ")
-        os.write(ours, b"Write a report on tidal energy on the Morquist Coast: companies and founders.\n")
-        read_until(ours, "plan> ")
+    controller, terminal = pty.openpty()
+    with Forked("aiq", "chat", "checkpointer=sqlite", "--thread", "t", terminal=terminal) as process:
+        os.close(terminal)
+        read_until(controller, "you> ")
+        os.write(controller, b"Write a report on tidal energy on the Morquist Coast: companies and founders.\n")
+        read_until(controller, "plan> ")
         time.sleep(0.5)  # readline looks for signals once it waits for keys, a moment after it shows its prompt
         process.send_signal(signal.SIGINT)  # the terminal is not its controlling one
-        shown = read_until(ours, "--thread t")
+        output = read_until(controller, "--thread t")
         assert process.wait(timeout=30) == 130
-    os.close(ours)
-    assert "left; continue with: aiq chat checkpointer=sqlite --thread t" in shown
-    assert "Traceback" not in shown
+    os.close(controller)
+    assert "left; continue with: aiq chat checkpointer=sqlite --thread t" in output
+    assert "Traceback" not in output

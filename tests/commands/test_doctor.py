@@ -56,9 +56,9 @@ class Model:
         calls = [call for message in body["messages"] for call in message.get("tool_calls") or ()]
         if not all(call.get("extra_content") for call in calls):
             return error(400, "a function call is missing a thought_signature")
-        named = any("name" in message for message in body["messages"])
-        null = any(message["content"] is None for message in body["messages"])
-        if (named and "name" in self.fails_at) or (null and "null" in self.fails_at):
+        has_name = any("name" in message for message in body["messages"])
+        has_null = any(message["content"] is None for message in body["messages"])
+        if (has_name and "name" in self.fails_at) or (has_null and "null" in self.fails_at):
             return error(500, "Internal Server Error")
         if body.get("stream") and self.streams:
             return streamed(chunk(content="Hello"), chunk("stop"))
@@ -67,8 +67,8 @@ class Model:
         )
         if "in JSON" in str(body["messages"]) and self.json:
             text = '{"city": "Oslo", "weather": "rain"}'
-        made: dict[str, Any] = {"tool_calls": [CALL]} if body.get("tools") else {}
-        return http(200, completed(None if made else text, USAGE if self.usage else None, **made))
+        extras: dict[str, Any] = {"tool_calls": [CALL]} if body.get("tools") else {}
+        return http(200, completed(None if extras else text, USAGE if self.usage else None, **extras))
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ def test_an_endpoint_that_takes_everything_needs_no_settings(
 ) -> None:
     model = Model(key="key-0815-4711")
     monkeypatch.setenv("A_KEY", "key-0815-4711")
-    given = ["llm.api_key_env=A_KEY", "llm.prices.m={input: 1, output: 1}"]
-    assert main(["doctor", *serve(model), *given]) == 0
+    overrides = ["llm.api_key_env=A_KEY", "llm.prices.m={input: 1, output: 1}"]
+    assert main(["doctor", *serve(model), *overrides]) == 0
     out = capsys.readouterr().out
     assert "'*** one two" in out  # the model repeats the key
     assert read(out) == (dict.fromkeys(CHECKS, "ok"), [])
@@ -127,28 +127,28 @@ def test_the_suggested_settings_fix_what_failed(
     levels: dict[str, str],
     settings: list[str],
 ) -> None:
-    given = [*serve(Model(**model)), "llm.prices.m={input: 1, output: 1}"]
-    assert main(["doctor", *given]) == 1
+    overrides = [*serve(Model(**model)), "llm.prices.m={input: 1, output: 1}"]
+    assert main(["doctor", *overrides]) == 1
     out = capsys.readouterr().out
-    found, typed = read(out)
-    assert {name: level for name, level in found.items() if level != "ok"} == levels
-    assert typed == settings
+    outcomes, suggestions = read(out)
+    assert {name: level for name, level in outcomes.items() if level != "ok"} == levels
+    assert suggestions == settings
     assert "A run with these settings cannot work." in out
-    assert main(["doctor", *given, *typed]) == 0
+    assert main(["doctor", *overrides, *suggestions]) == 0
     assert read(capsys.readouterr().out) == (dict.fromkeys(CHECKS, "ok"), [])
 
 
 def test_a_missing_optional_feature_is_only_a_note(serve: Callable[[Model], list[str]], capsys: Captured) -> None:
     assert main(["doctor", *serve(Model(usage=False, json=False, streams=False, limit="none"))]) == 0
     out = capsys.readouterr().out
-    levels, typed = read(out)
+    levels, suggestions = read(out)
     assert {name for name, level in levels.items() if level != "ok"} == {
         "usage",
         "reply limit",
         "JSON schema",
         "streaming",
     }
-    assert typed == []
+    assert suggestions == []
     assert "what a run costs is unknown" in out
     assert "llm.max_tokens has no effect" in " ".join(out.split())
     assert "streaming note broke off its stream: this endpoint sends no events" in " ".join(out.split())
@@ -163,7 +163,7 @@ def test_what_would_stop_a_run_fails_a_check_without_a_traceback(
     said: str,
 ) -> None:
     assert main(["doctor", *serve(Model(**model)), *settings]) == 1
-    told = capsys.readouterr()
-    assert said.replace(" ", "") in "".join(told.out.split())
-    assert "fails" in told.out.split()
-    assert told.err == ""
+    output = capsys.readouterr()
+    assert said.replace(" ", "") in "".join(output.out.split())
+    assert "fails" in output.out.split()
+    assert output.err == ""

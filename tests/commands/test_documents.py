@@ -13,14 +13,14 @@ each = table(__file__)
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     text = "Halden Works had a good year. The auditor of Halden Works is Mara Tolvane."
     (tmp_path / "notes.md").write_text(f"# Notes on Halden\n\n{text}")
     return tmp_path
 
 
-def test_adding_and_listing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_adding_and_listing(cwd: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["documents", "list"]) == 0
     assert main(["documents", "add", "notes.md", "--collection", "mine"]) == 0
     assert main(["documents", "add", "notes.md", "--collection", "mine"]) == 0
@@ -35,34 +35,34 @@ def test_adding_and_listing(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     ]
 
 
-def test_text_that_no_search_will_find_is_reported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = here / "papers"
+def test_text_that_no_search_will_find_is_reported(cwd: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = cwd / "papers"
     (folder / ".git").mkdir(parents=True)
     (folder / "report.pdf").write_bytes(make_pdf("", "The turnover was 12 million crowns.", ""))
     for name in ("letter.docx", "b.DOCX", "page.html", ".git/config", ".hidden"):
         (folder / name).write_text("x")
-    given = ["documents", "add", "papers", "notes.md", "--collection", "mine"]
-    others = "left out of the folders: 2 .docx, 1 .html (only .pdf, .md, .markdown, .txt, .text can be read)"
-    assert main(given) == 0
+    command = ["documents", "add", "papers", "notes.md", "--collection", "mine"]
+    left_out = "left out of the folders: 2 .docx, 1 .html (only .pdf, .md, .markdown, .txt, .text can be read)"
+    assert main(command) == 0
     pages = "report.pdf: 2 of 3 pages without text; are they scans?"
-    assert capsys.readouterr().out.splitlines()[1:] == [pages, others]
-    assert main(given) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [others]
+    assert capsys.readouterr().out.splitlines()[1:] == [pages, left_out]
+    assert main(command) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [left_out]
 
 
-def test_a_model_summarises_and_says_what_it_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["documents", "add", "notes.md", "--collection", "mine", "--dir", "elsewhere", "--summarizer", "model"]
-    assert main(given) == 0
+def test_a_model_summarises_and_says_what_it_cost(cwd: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["documents", "add", "notes.md", "--collection", "mine", "--dir", "elsewhere", "--summarizer", "model"]
+    assert main(command) == 0
     assert "1 summarised by offline-1 (1 call, " in capsys.readouterr().out
-    assert main(given) == 0
+    assert main(command) == 0
     assert "0 summarised by offline-1 (0 calls, 0 tokens, $0.00)" in capsys.readouterr().out
-    (document,) = json.loads((here / "elsewhere" / "mine" / "collection.json").read_text())["documents"]
+    (document,) = json.loads((cwd / "elsewhere" / "mine" / "collection.json").read_text())["documents"]
     assert document["summarizer"] == "model"
     assert "Mara Tolvane" in document["summary"]
 
 
 @each("arguments")
-def test_a_mistake_is_one_line(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
+def test_a_mistake_is_one_line(cwd: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
     assert main(["documents", *arguments]) == 2
     error = capsys.readouterr().err
     assert said in error

@@ -70,15 +70,13 @@ def cut_off(run: Path, request: pytest.FixtureRequest) -> Path:
 def test_csv_has_the_frames_without_formulas(run: Path, tmp_path: Path, capsys: Captured) -> None:
     assert main(["export", str(run), "--format", "csv", "--to", str(tmp_path / "out")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
-    written = {path.stem: pd.read_csv(path, keep_default_na=False) for path in (tmp_path / "out").iterdir()}
+    tables = {path.stem: pd.read_csv(path, keep_default_na=False) for path in (tmp_path / "out").iterdir()}
     frames = aiq.load_runs(run)
-    assert {name: len(frame) for name, frame in written.items()} == {
-        name: len(getattr(frames, name)) for name in written
-    }
-    assert "folder" not in written["runs"]
-    shown = written["samples"].question.tolist()
-    assert not [text for text in shown if re.match(r"\s*[=+\-@＝]", text)]
-    assert [text.removeprefix("'") for text in shown] == QUESTIONS
+    assert {name: len(frame) for name, frame in tables.items()} == {name: len(getattr(frames, name)) for name in tables}
+    assert "folder" not in tables["runs"]
+    questions = tables["samples"].question.tolist()
+    assert not [text for text in questions if re.match(r"\s*[=+\-@＝]", text)]
+    assert [text.removeprefix("'") for text in questions] == QUESTIONS
     assert [text for text in QUESTIONS if escape_formula(text) == text] == ["ＳUM", QUESTIONS[6]]
     assert escape_formula(-1.5) == -1.5
 
@@ -106,32 +104,32 @@ def test_latex_is_escaped_and_has_rules(run: Path, capsys: Captured) -> None:
 
 
 def test_markdown_has_metrics_intervals_n_and_spend(run: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    shutil.copytree(run, other)
-    manifest = json.loads((other / "manifest.json").read_text())
-    (other / "manifest.json").write_text(json.dumps({**manifest, "run_id": "other"}))
+    copy = tmp_path / "other"
+    shutil.copytree(run, copy)
+    manifest = json.loads((copy / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps({**manifest, "run_id": "other"}))
     file = tmp_path / "results.md"
-    assert main(["export", str(run), str(other), "--format", "markdown", "--to", str(file)]) == 0
+    assert main(["export", str(run), str(copy), "--format", "markdown", "--to", str(file)]) == 0
     text = file.read_text()
     tables = [[line for line in block.splitlines() if line.startswith("|")] for block in text.split("## ")[1:]]
     assert [len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) for table in tables] == [1, 1]
     summary = json.loads((run / "summary.json").read_text())
-    for name, found in summary["metrics"].items():
-        assert len(re.findall(rf"\| {name} \| {found['mean']:.3f} \| .* \| {found['n']} \|", text)) == 2
+    for name, metric in summary["metrics"].items():
+        assert len(re.findall(rf"\| {name} \| {metric['mean']:.3f} \| .* \| {metric['n']} \|", text)) == 2
     assert len([line for line in tables[1] if line.startswith("| other |")]) == 3
     assert "8 attempts" in text
 
 
 def test_trackers_get_config_intervals_spend_and_hashes(run: Path) -> None:
-    told = read_tracked(RunFolder(run))
+    tracked = read_tracked(RunFolder(run))
     summary, manifest = (json.loads((run / f"{name}.json").read_text()) for name in ("summary", "manifest"))
-    assert told.parameters["llm.retry.attempts"] == manifest["config"]["llm"]["retry"]["attempts"]
-    assert told.metrics["letters.count"] == summary["metrics"]["letters.count"]["mean"]
-    assert told.metrics["spend.agent.calls"] == summary["usage"]["agent"]["total"]["calls"]
-    assert told.tags["aiq.hashes.agent"] == manifest["hashes"]["agent"]
-    assert told.tags["aiq.dataset.fingerprint"] == manifest["dataset"]["fingerprint"]
-    assert told.tags["aiq.started"] == manifest["started"]
-    assert {path.name for path in told.files} >= {"summary.json", "manifest.json"}
+    assert tracked.parameters["llm.retry.attempts"] == manifest["config"]["llm"]["retry"]["attempts"]
+    assert tracked.metrics["letters.count"] == summary["metrics"]["letters.count"]["mean"]
+    assert tracked.metrics["spend.agent.calls"] == summary["usage"]["agent"]["total"]["calls"]
+    assert tracked.tags["aiq.hashes.agent"] == manifest["hashes"]["agent"]
+    assert tracked.tags["aiq.dataset.fingerprint"] == manifest["dataset"]["fingerprint"]
+    assert tracked.tags["aiq.started"] == manifest["started"]
+    assert {path.name for path in tracked.files} >= {"summary.json", "manifest.json"}
 
 
 def test_mlflow_has_the_run_once(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,14 +139,14 @@ def test_mlflow_has_the_run_once(run: Path, tmp_path: Path, capsys: pytest.Captu
         (run / "manifest.json").write_text(text.replace('"status": "finished"', f'"status": "{status}"'))
         assert main(["export", str(run), "--format", "mlflow", "--to", str(tmp_path / "ml")]) == 0
     store = client(f"sqlite:///{tmp_path / 'ml' / 'mlflow.db'}")
-    (experiment,) = [found for found in store.search_experiments() if found.name != "Default"]
+    (experiment,) = [candidate for candidate in store.search_experiments() if candidate.name != "Default"]
     (logged,) = store.search_runs([experiment.experiment_id])
-    told = read_tracked(RunFolder(run))
+    tracked = read_tracked(RunFolder(run))
     assert logged.info.status == "KILLED"
-    assert logged.data.metrics == pytest.approx(told.metrics)
-    assert logged.data.params["llm.retry.attempts"] == str(told.parameters["llm.retry.attempts"])
-    assert logged.data.tags["aiq.hashes.agent"] == told.tags["aiq.hashes.agent"]
-    assert {file.path for file in store.list_artifacts(logged.info.run_id)} == {path.name for path in told.files}
+    assert logged.data.metrics == pytest.approx(tracked.metrics)
+    assert logged.data.params["llm.retry.attempts"] == str(tracked.parameters["llm.retry.attempts"])
+    assert logged.data.tags["aiq.hashes.agent"] == tracked.tags["aiq.hashes.agent"]
+    assert {file.path for file in store.list_artifacts(logged.info.run_id)} == {path.name for path in tracked.files}
     store.delete_experiment(experiment.experiment_id)
     assert main(["export", str(run), "--format", "mlflow", "--to", str(tmp_path / "ml")]) == 2
     assert "MLflow refuses the run" in capsys.readouterr().err
@@ -165,10 +163,10 @@ def test_wandb_writes_an_offline_run(
     assert main(["export", str(run), "--format", "wandb", "--to", str(tmp_path / "wb")]) == 0
     folder = Path(capsys.readouterr().out.splitlines()[-1].removeprefix("wandb sync "))
     (log,) = folder.glob("*.wandb")
-    told, held = read_tracked(RunFolder(run)), log.read_bytes()
-    assert [name for name in (*told.metrics, *told.parameters, *told.tags) if name.encode() not in held] == []
-    assert b"this-machine" not in held
-    assert {path.name for path in (folder / "files").iterdir()} >= {path.name for path in told.files}
+    tracked, data = read_tracked(RunFolder(run)), log.read_bytes()
+    assert [name for name in (*tracked.metrics, *tracked.parameters, *tracked.tags) if name.encode() not in data] == []
+    assert b"this-machine" not in data
+    assert {path.name for path in (folder / "files").iterdir()} >= {path.name for path in tracked.files}
 
 
 @pytest.mark.parametrize("extra", ["inspect", "mlflow", "wandb"])
@@ -203,24 +201,24 @@ def test_a_run_that_was_cut_off_is_exported_as_such(cut_off: Path, capsys: Captu
     assert "8 attempts" in (text := capsys.readouterr().out)
     assert "the run is running, not finished" in text
     assert "## Attempts without a judgement" in text
-    told = read_tracked(RunFolder(cut_off))
-    assert told.status == "running"
+    tracked = read_tracked(RunFolder(cut_off))
+    assert tracked.status == "running"
     assert (
-        told.metrics["letters.count"]
+        tracked.metrics["letters.count"]
         == json.loads((RUN / "summary.json").read_text())["metrics"]["letters.count"]["mean"]
     )
-    assert "run.seconds" not in told.metrics
+    assert "run.seconds" not in tracked.metrics
     assert aiq.load_runs(cut_off).runs.n_attempts.tolist() == [8]
     (results := cut_off.parent / "results").mkdir()
     shutil.copytree(cut_off, results / "tiny" / "run")
-    assert [one.summarised for one in list_runs(str(results))] == [False]
+    assert [listed.summarised for listed in list_runs(str(results))] == [False]
 
 
 def test_missing_scores_are_counted_by_metric(cut_off: Path) -> None:
     assert aiq.load_runs(RUN).metrics.unjudged.isna().all()  # an older summary does not say
     metrics = aiq.load_runs(cut_off).metrics
     rows = [json.loads(line) for line in (cut_off / "scores.jsonl").read_text().splitlines()]
-    for found in metrics[metrics.tag.isna()].itertuples():
-        statuses = [row["status"] for row in rows if row["metric"] == found.metric]
-        assert (found.unjudged, found.failed) == (statuses.count("error"), statuses.count("agent_failed"))
+    for metric in metrics[metrics.tag.isna()].itertuples():
+        statuses = [row["status"] for row in rows if row["metric"] == metric.metric]
+        assert (metric.unjudged, metric.failed) == (statuses.count("error"), statuses.count("agent_failed"))
     assert metrics.unjudged.max() > 0

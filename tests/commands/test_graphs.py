@@ -12,8 +12,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/reference/graphs.md"
 def test_the_page_has_the_diagrams_of_the_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graphs", "--out", str(tmp_path / "graphs.md")]) == 0
     assert capsys.readouterr().out == ""
-    drawn, page = (tmp_path / "graphs.md").read_text(encoding="utf-8"), PAGE.read_text(encoding="utf-8")
-    assert drawn == page, "run `make graphs` and commit it"
+    generated, page = (tmp_path / "graphs.md").read_text(encoding="utf-8"), PAGE.read_text(encoding="utf-8")
+    assert generated == page, "run `make graphs` and commit it"
     for graph in ("chat", "clarifier", "shallow_research", "deep_research"):
         section = page.split(f"## {graph}\n")[1].split("\n## ")[0]
         assert section.count("```mermaid\n") == section.count("__start__([") == 1

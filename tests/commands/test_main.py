@@ -30,18 +30,18 @@ def test_a_wrong_command_gets_the_nearest_name_and_the_version_is_printed(capsys
 
 def test_help_works_in_a_fresh_interpreter(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "aiq.run", "--help"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
-    told = ("shallow_freshqa", "Short answers", "judge=", "fresheval", "exit codes")
-    assert [line for line in told if line not in done.stdout] == []
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
+    expected = ("shallow_freshqa", "Short answers", "judge=", "fresheval", "exit codes")
+    assert [line for line in expected if line not in result.stdout] == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_help_of_chat(capsys: Captured) -> None:
     with pytest.raises(SystemExit):
         main(["chat", "--help"])
-    told = ("usage: aiq chat [--thread NAME | --list] SETTING=VALUE ...", "checkpointer=sqlite --thread rivers")
+    expected = ("usage: aiq chat [--thread NAME | --list] SETTING=VALUE ...", "checkpointer=sqlite --thread rivers")
     out = capsys.readouterr().out
-    assert [line for line in told if line not in out] == []
+    assert [line for line in expected if line not in out] == []
 
 
 def test_another_distribution_over_ours_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,14 +59,14 @@ def test_another_distribution_over_ours_is_named(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(("redirected", "code"), [(">/dev/full", 2), (">&-", 0), (">/dev/full 2>&1", 2)])
 def test_output_that_cannot_be_written_is_one_line(redirected: str, code: int, tmp_path: Path) -> None:
     command = f"{sys.executable} -m aiq --version {redirected}"
-    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.returncode, done.stderr.count("\n")) == (code, "2>" not in redirected and code // 2)
-    assert done.stderr in ("", "aiq: the output: No space left on device\n")
+    result = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert (result.returncode, result.stderr.count("\n")) == (code, "2>" not in redirected and code // 2)
+    assert result.stderr in ("", "aiq: the output: No space left on device\n")
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "eighty"])
 def test_an_invalid_port_is_one_line(port: str, capsys: Captured) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as caught:
         main(["offline", f"--port={port}"])
-    assert ended.value.code == 2
+    assert caught.value.code == 2
     assert f"{port} is not a port" in capsys.readouterr().err

@@ -31,8 +31,8 @@ _OPPOSITES = [
     [frozenset(map(stem, side.split())) for side in line.split("|")] for line in DATA["opposites"].splitlines()
 ]
 """Pairs of opposites: a text that states one side does not state the other."""
-_LIGHT = frozenset(map(stem, DATA["light"].split()))
-_UNTIL = re.compile(r"\bnot\b.*\buntil\b|\bnot only\b|\bno (?:fewer|less)", re.IGNORECASE)
+_LIGHT_STEMS = frozenset(map(stem, DATA["light"].split()))
+_FALSE_NEGATION = re.compile(r"\bnot\b.*\buntil\b|\bnot only\b|\bno (?:fewer|less)", re.IGNORECASE)
 _BREAK = re.compile(
     r"[;；，]\s*|(?<![A-Za-z])[–—]\s|:\s+(?=[A-Z])"
     r"|,\s+(?=(?:but|while|whereas|which|who|whose|where|after|before|up|down|although|though|because|not|however|so"
@@ -49,7 +49,7 @@ _PASSIVE = re.compile(
     r"(?:[a-z]+(?:ed|en|wn|ught|ilt|ade|old|orn|ung|eld|und)\b(?!\s+\w+ing)|\w+(?:\s+(?:up|out|on|off))?(?=\s+by\b))|[由被]",
 )
 _COPULA = re.compile(r"\b(?:is|are|was|were|has been|have been)\b|[是为]")
-_TO = re.compile(r"[a-z] to\s+(?:the\s+)?$")
+_RECIPIENT = re.compile(r"[a-z] to\s+(?:the\s+)?$")
 _OPENER = re.compile(
     r"^(?:In|On|By|Since|At|From|As of|After)\b(?:[^,]{0,40},|[^,A-Z]*(?:[A-Z][a-z]+ \d{4})?)\s"
     r"|\bchief executive\b|\b(?:head|vice)\b"
@@ -110,24 +110,24 @@ def named_in(text: str) -> list[Span]:
 @lru_cache(maxsize=2048)
 def read(text: str, topic: str = "") -> tuple[tuple[Claim, ...], ...]:
     """The sentences of a text as claims. `topic`: what the text is about until it gives a name."""
-    found, about = [], topic
+    claims, about = [], topic
     for sentence in sentences(stripped(text)):
-        parts: list[Claim] = []
-        for told in (piece.strip() for piece in _BREAK.split(sentence) if piece.strip(" .,")):
-            if parts and parts[-1].names:
-                told = _RELATIVE.sub(f"{list(parts[-1].names)[-1]},", told)
-            parts.append(claim(_resolved(told, about, topic or about), about))
-            about = parts[-1].subject or about
-        found += [tuple(parts)] if parts else []
-    return tuple(found)
+        clauses: list[Claim] = []
+        for clause in (piece.strip() for piece in _BREAK.split(sentence) if piece.strip(" .,")):
+            if clauses and clauses[-1].names:
+                clause = _RELATIVE.sub(f"{list(clauses[-1].names)[-1]},", clause)
+            clauses.append(claim(_resolve_pronouns(clause, about, topic or about), about))
+            about = clauses[-1].subject or about
+        claims += [tuple(clauses)] if clauses else []
+    return tuple(claims)
 
 
-def _resolved(told: str, about: str, topic: str) -> str:
+def _resolve_pronouns(clause: str, about: str, topic: str) -> str:
     """A clause with its pronouns or missing subject filled in; `it` is what the text is about."""
-    if about and _VERB_FIRST.match(told):
-        told = _VERB_FIRST.sub(f"{about} ", told, count=1)
-    told = _NEUTRAL.sub(topic, told) if topic else told
-    return _PERSONAL.sub(about, told) if about else told
+    if about and _VERB_FIRST.match(clause):
+        clause = _VERB_FIRST.sub(f"{about} ", clause, count=1)
+    clause = _NEUTRAL.sub(topic, clause) if topic else clause
+    return _PERSONAL.sub(about, clause) if about else clause
 
 
 @lru_cache(maxsize=8192)
@@ -139,14 +139,14 @@ def claim(text: str, about: str = "") -> Claim:
     for start, end in sorted([(d.start, d.end) for d in days] + [(s.start, s.end) for s in spans], reverse=True):
         rest = rest[:start] + "\0" * (end - start) + rest[end:]
     names = ({subject: 0} if subject else {}) | _roles(text, spans)
-    relation = frozenset(root for root in roots(rest) if not root[:1].isdigit()) - _LIGHT
-    negated = len(NEGATION.findall(text)) % 2 == 1 and not _UNTIL.search(text)
+    relation = frozenset(root for root in roots(rest) if not root[:1].isdigit()) - _LIGHT_STEMS
+    negated = len(NEGATION.findall(text)) % 2 == 1 and not _FALSE_NEGATION.search(text)
     return Claim(text, subject, names, relation, (*numbers(rest), *days), negated)
 
 
 def _roles(text: str, spans: list[Span]) -> dict[str, int]:
     """The role of each name: names with nothing between them share a role."""
-    passive, found, end = _PASSIVE.search(text), dict[str, int](), 0
+    passive, roles, end = _PASSIVE.search(text), dict[str, int](), 0
     role = -1 if passive else 0 if _COPULA.search(text) else 1
     for start, stop, name in spans:
         between = text[end:start]
@@ -154,20 +154,20 @@ def _roles(text: str, spans: list[Span]) -> dict[str, int]:
             role = 1
         elif not passive and words(_OPENER.sub("", between)):
             role = -1 if role and end else 0
-        if role and _TO.search(between):  # who has it in the end: "went to", "lost to", "belongs to"
-            found, role = dict.fromkeys(found, -1), 1
-        found.setdefault(name, role)
+        if role and _RECIPIENT.search(between):  # who has it in the end: "went to", "lost to", "belongs to"
+            roles, role = dict.fromkeys(roles, -1), 1
+        roles.setdefault(name, role)
         end = stop
-    return found
+    return roles
 
 
 @lru_cache(maxsize=65536)
 def roots(text: str) -> frozenset[str]:
     """The content stems of a text (in Chinese, pairs of characters), and the synonym group numbers of its phrases."""
-    told, phrases = [stem(word) for word in re.findall(r"[A-Za-z'’]+", text)], vocabulary().phrases
-    ways = [(at, *way) for at, root in enumerate(told) for way in phrases.get(root, ())]
-    joined = {f"={group}" for at, phrase, group in ways if tuple(told[at : at + len(phrase)]) == phrase}
-    return frozenset(joined.union(filter(None, map(stem, words(text)))))
+    stems, phrases = [stem(word) for word in re.findall(r"[A-Za-z'’]+", text)], vocabulary().phrases
+    entries = [(n, *entry) for n, root in enumerate(stems) for entry in phrases.get(root, ())]
+    senses = {f"={group}" for n, phrase, group in entries if tuple(stems[n : n + len(phrase)]) == phrase}
+    return frozenset(senses.union(filter(None, map(stem, words(text)))))
 
 
 @lru_cache(maxsize=65536)
@@ -183,8 +183,8 @@ def has_synonym(root: str, others: Iterable[str]) -> bool:
 
 def overlap(wanted: frozenset[str], there: frozenset[str]) -> float:
     """The share of the wanted stems that are there; those that only mean the same count 0.8; 1 if none is wanted."""
-    met = [1.0 if root in there else 0.8 * has_synonym(root, there) for root in sorted(wanted) if root[:1] != "="]
-    return sum(met) / len(met) if met else 1.0
+    scores = [1.0 if root in there else 0.8 * has_synonym(root, there) for root in sorted(wanted) if root[:1] != "="]
+    return sum(scores) / len(scores) if scores else 1.0
 
 
 def same(wanted: Item, there: Item) -> bool:
@@ -194,13 +194,13 @@ def same(wanted: Item, there: Item) -> bool:
     wanted one gives; either number may be rounded.
     """
     if isinstance(wanted, str) and isinstance(there, str):
-        ours, theirs = set(words(wanted)), set(words(there))
-        near = SequenceMatcher(None, wanted.casefold(), there.casefold()).ratio() >= NEAR
-        return near or bool(ours and theirs and (ours <= theirs or theirs <= ours))
+        tokens, other_tokens = set(words(wanted)), set(words(there))
+        similar = SequenceMatcher(None, wanted.casefold(), there.casefold()).ratio() >= NEAR
+        return similar or bool(tokens and other_tokens and (tokens <= other_tokens or other_tokens <= tokens))
     if isinstance(wanted, Quantity) and isinstance(there, Quantity):
-        one, other = base_value(wanted), base_value(there)
-        rounded = any(float(f"{a:.{n}g}") == b for n in (2, 3, 4) for a, b in ((one, other), (other, one)))
-        return one == other or (rounded and not wanted.is_year)
+        expected, other = base_value(wanted), base_value(there)
+        rounded = any(float(f"{a:.{n}g}") == b for n in (2, 3, 4) for a, b in ((expected, other), (other, expected)))
+        return expected == other or (rounded and not wanted.is_year)
     if isinstance(wanted, dates.Stated) and isinstance(there, dates.Stated):
         return all(part in (0, other) for part, other in zip(wanted[:3], there[:3], strict=True))
     return False
@@ -208,19 +208,19 @@ def same(wanted: Item, there: Item) -> bool:
 
 def opposites(one: Claim, other: Claim) -> bool:
     """Whether one clause states one side of an opposition (up, won) and the other only the opposite side."""
-    ours, theirs = (
+    sides, other_sides = (
         {(n, m) for n, pair in enumerate(_OPPOSITES) for m, side in enumerate(pair) if side & stems}
         for stems in ({*map(stem, re.findall(r"[A-Za-z]+", c.text))} for c in (one, other))
     )
-    return any((n, 1 - m) in theirs - ours and (n, m) not in theirs for n, m in ours)
+    return any((n, 1 - m) in other_sides - sides and (n, m) not in other_sides for n, m in sides)
 
 
 def roles_swap(wanted: Claim, there: Claim) -> bool:
     """Whether two names that both clauses share have swapped roles."""
-    acted = [
+    matches = [
         role == there.names[other]
         for name, role in wanted.names.items()
         for other in there.names
         if role and there.names[other] and same(name, other)
     ]
-    return len(acted) > 1 and not any(acted)
+    return len(matches) > 1 and not any(matches)

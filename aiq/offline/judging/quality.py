@@ -44,19 +44,19 @@ def article(text: str) -> Article:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     headings = [line for line in lines if _HEADING.match(line)]
     prose = [stripped(line).replace("|", ", ") for line in lines if line not in headings]
-    told = [sentence for line in prose for sentence in sentences(line)]
+    texts = [sentence for line in prose for sentence in sentences(line)]
     facts, values = list[tuple[str, str]](), dict[str, set[str]]()
-    for sentence in told:
+    for sentence in texts:
         for part in () if _GAP.search(sentence) else [part for parts in read(sentence) for part in parts]:
-            given = {f"{value[:2]}" for value in part.values}.union(name.casefold() for name in part.names)
-            values.setdefault(sentence, set()).update(given)
-            facts += [(root, value) for value in given for root in part.relation | roots(part.subject)]
+            items = {f"{value[:2]}" for value in part.values}.union(name.casefold() for name in part.names)
+            values.setdefault(sentence, set()).update(items)
+            facts += [(root, value) for value in items for root in part.relation | roots(part.subject)]
     tokens = re.findall(r"\d[\d.,]*|[A-Za-z]+|[\u3400-\u9fff]{2}", text) or [""]
     numbers = sum(token[:1].isdigit() for token in tokens) / (len(tokens) + 10)
-    new = len({*facts, *told}) / max(1, len(facts) + len(told))
-    sense = order("\n".join(prose)) * min(1.0, max(0.0, 3.5 - 12.5 * numbers)) * min(1.0, len(told) / 4) * new**0.15
-    closed = any(_REASONING.search(line) for line in lines[-1:])
-    return Article(values, frozenset(facts), sense, 0.3 + 0.4 * saturating(len(headings), 2) + 0.3 * closed)
+    new = len({*facts, *texts}) / max(1, len(facts) + len(texts))
+    sense = order("\n".join(prose)) * min(1.0, max(0.0, 3.5 - 12.5 * numbers)) * min(1.0, len(texts) / 4) * new**0.15
+    concludes = any(_REASONING.search(line) for line in lines[-1:])
+    return Article(values, frozenset(facts), sense, 0.3 + 0.4 * saturating(len(headings), 2) + 0.3 * concludes)
 
 
 def dimension_of(text: str) -> str:
@@ -70,28 +70,28 @@ def quality(text: str, criterion: str, task: str, other: str, dimension: str) ->
     Facts count if the other article has them too; text that is off-topic, out of order, repeated, or only numbers
     costs points; nothing that the article says about itself counts.
     """
-    this, rest = article(text), article(other)
-    ours, theirs = ({value for _, value in report.facts} for report in (this, rest))
-    named = [span.text for span in named_in(criterion) if span.start]
-    topics = [[name] for name in named]
-    said = {sentence: told for sentence, told in this.statements.items() if _is_statement(sentence, told, task)}
-    told = [{v for sentence, told in said.items() if _mentions(sentence, topic) for v in told} for topic in topics]
+    judged, rival = article(text), article(other)
+    values, rival_values = ({value for _, value in report.facts} for report in (judged, rival))
+    names = [span.text for span in named_in(criterion) if span.start]
+    topics = [[name] for name in names]
+    statements = {s: items for s, items in judged.statements.items() if _is_statement(s, items, task)}
+    topic_items = [{v for s, items in statements.items() if _mentions(s, topic) for v in items} for topic in topics]
     parts = {
-        "asked": sum(saturating(len(values), 4) for values in told) / max(1, len(told)),
-        "facts": saturating(len(rest.facts & this.facts) if other else len(this.facts), 80),
-        "sure": saturating(len(ours & theirs), len(ours) / 4 + 1) if other else 0.5,
-        "reasoning": saturating(sum(_REASONING.search(s) is not None for s in said), 3),
-        "structure": this.structure,
+        "asked": sum(saturating(len(items), 4) for items in topic_items) / max(1, len(topic_items)),
+        "facts": saturating(len(rival.facts & judged.facts) if other else len(judged.facts), 80),
+        "sure": saturating(len(values & rival_values), len(values) / 4 + 1) if other else 0.5,
+        "reasoning": saturating(sum(_REASONING.search(s) is not None for s in statements), 3),
+        "structure": judged.structure,
     }
     weights = DIMENSIONS[dimension_of(dimension)]["parts"]
-    return this.coherence * float(sum(weight * parts[part] for part, weight in weights.items()))
+    return judged.coherence * float(sum(weight * parts[part] for part, weight in weights.items()))
 
 
-def _is_statement(sentence: str, told: Set[str], task: str) -> bool:
+def _is_statement(sentence: str, values: Set[str], task: str) -> bool:
     """Whether a sentence that argues also states something: a number, a date, or what the task asks about the things
     that it names."""
-    more = roots(_REASONING.sub(" ", sentence)) & roots(_REASONING.sub(" ", task)) - roots(" ".join(told))
-    return bool(more) or any(value[:1] == "(" for value in told) or not _REASONING.search(sentence)
+    asked_stems = roots(_REASONING.sub(" ", sentence)) & roots(_REASONING.sub(" ", task)) - roots(" ".join(values))
+    return bool(asked_stems) or any(value[:1] == "(" for value in values) or not _REASONING.search(sentence)
 
 
 def _mentions(sentence: str, topic: Sequence[str]) -> bool:

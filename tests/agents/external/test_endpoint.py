@@ -26,11 +26,11 @@ QUESTION = Question(
 )
 
 
-def elsewhere(bench: Any, *script: bytes, **given: Any) -> AbstractAsyncContextManager[Bench]:
+def judge_bench(bench: Any, *script: bytes, **options: Any) -> AbstractAsyncContextManager[Bench]:
     """A run whose `llm` has a model and options other than the agent's."""
     llm = {"model": "judge", "temperature": 0.5, "extra_body": {"top_k": 1}}
-    made: AbstractAsyncContextManager[Bench] = bench(list(script), **llm, **given)
-    return made
+    context: AbstractAsyncContextManager[Bench] = bench(list(script), **llm, **options)
+    return context
 
 
 async def answer(b: Bench, **settings: Any) -> Report:
@@ -45,11 +45,11 @@ async def test_the_question_goes_there_and_the_answer_is_the_report(
 ) -> None:
     monkeypatch.setenv("TEST_KEY", "sk-of-the-agent")
     prices = {"researcher": {"input": 1, "output": 1}}
-    async with elsewhere(bench, error(503), http(200, completed(CITES)), prices=prices) as b:
+    async with judge_bench(bench, error(503), http(200, completed(CITES)), prices=prices) as b:
         report = await answer(b, api_key_env="TEST_KEY")
         assert report == Report(text=CITES, raw_text=CITES, route="endpoint", citation_status="unverified")
-        got = b.endpoint.got[-1]
-        assert got.body == {
+        request = b.endpoint.got[-1]
+        assert request.body == {
             "model": "researcher",
             "messages": [
                 {"role": "user", "content": "How many?"},
@@ -58,28 +58,28 @@ async def test_the_question_goes_there_and_the_answer_is_the_report(
             ],
             "seed": b.session.seed(),
         }
-        assert got.headers["authorization"] == "Bearer sk-of-the-agent"
+        assert request.headers["authorization"] == "Bearer sk-of-the-agent"
         usage = b.session.usage.by_role()["endpoint.agent"]
         assert (usage.calls, usage.input_tokens, usage.output_tokens, usage.cost_usd) == (2, 100, 20, 1.2e-4)
 
 
 async def test_its_calls_are_limited(bench: Any) -> None:
     limits = configured(Limits, sample_model_calls=1)
-    async with elsewhere(bench, http(200, completed(CITES)), limits=limits) as b:
+    async with judge_bench(bench, http(200, completed(CITES)), limits=limits) as b:
         await answer(b)
         with pytest.raises(LimitReached):
             await answer(b)
 
 
 async def test_it_has_its_own_timeout(bench: Any) -> None:
-    async with elsewhere(bench, http(200, completed(CITES)), delay=0.4, retry={"attempts": 1}) as b:
+    async with judge_bench(bench, http(200, completed(CITES)), delay=0.4, retry={"attempts": 1}) as b:
         assert (await answer(b, timeout_seconds=5)).text == CITES
         with pytest.raises(ModelError, match="no answer in time"):
             await answer(b, timeout_seconds=0.1)
 
 
 async def test_an_empty_answer_fails(bench: Any) -> None:
-    async with elsewhere(bench, http(200, completed(None, refusal="I may not."))) as b:
+    async with judge_bench(bench, http(200, completed(None, refusal="I may not."))) as b:
         with pytest.raises(AgentError, match=r"route gave no answer: the text is empty .*refused: 'I may not\.'"):
             await answer(b)
 
@@ -94,7 +94,7 @@ async def test_an_empty_answer_fails(bench: Any) -> None:
     ],
 )
 async def test_errors_name_its_own_settings(bench: Any, status: int, said: str) -> None:
-    async with elsewhere(bench, error(status)) as b:
+    async with judge_bench(bench, error(status)) as b:
         with pytest.raises(AiqError) as caught:
             await answer(b)
         assert said in str(caught.value)
@@ -104,9 +104,9 @@ async def test_errors_name_its_own_settings(bench: Any, status: int, said: str) 
 def test_an_unreachable_endpoint_stops_the_run_at_the_first_question(
     here: Workplace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    nobody = ["agent.base_url=http://127.0.0.1:9/v1", "agent.model=researcher", "llm.retry.attempts=2"]
-    given = ["experiment=tiny", "agent=endpoint", *nobody, "runner.concurrency=1", "runner.progress=false"]
-    assert main(["run", *given]) == 2
+    unreachable = ["agent.base_url=http://127.0.0.1:9/v1", "agent.model=researcher", "llm.retry.attempts=2"]
+    overrides = ["experiment=tiny", "agent=endpoint", *unreachable, "runner.concurrency=1", "runner.progress=false"]
+    assert main(["run", *overrides]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "has not answered once: check the settings of agent" in line
     assert line.endswith("; no attempt has finished: start a new run")
@@ -114,8 +114,8 @@ def test_an_unreachable_endpoint_stops_the_run_at_the_first_question(
 
 
 def test_a_whole_run_of_it_says_which_model_answered(here: Workplace) -> None:
-    own = ["agent.base_url=" + here.endpoint.base_url.replace("127.0.0.1", "localhost"), "agent.model=researcher"]
-    run = here.ran("agent=endpoint", *own, "judge.letters.ask=true", "limit=2", "runner.progress=false")
+    overrides = ["agent.base_url=" + here.endpoint.base_url.replace("127.0.0.1", "localhost"), "agent.model=researcher"]
+    run = here.ran("agent=endpoint", *overrides, "judge.letters.ask=true", "limit=2", "runner.progress=false")
     rows = here.lines(run / "samples.jsonl")
     assert {row["citation_status"] for row in rows} == {"unverified"}
     assert sorted((row["report"], row["route"]) for row in rows) == [

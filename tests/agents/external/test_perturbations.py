@@ -25,7 +25,7 @@ def lines(report: str) -> set[str]:
     return set(report.splitlines())
 
 
-def unlike(report: str, other: str) -> float:
+def distance(report: str, other: str) -> float:
     return 1 - SequenceMatcher(None, report.splitlines(), other.splitlines(), autojunk=False).ratio()
 
 
@@ -36,11 +36,11 @@ def body(report: str) -> str:
 @pytest.mark.parametrize("name", sorted(PERTURBATIONS))
 @pytest.mark.parametrize("report", [ENGLISH, CHINESE], ids=["en", "zh"])
 def test_a_higher_severity_changes_all_that_a_lower_one_does_and_more(name: str, report: str) -> None:
-    few, many = perturb(name, report, 0.25), perturb(name, report, 1.0)
-    assert few == perturb(name, report, 0.25)
-    assert few != report
-    assert lines(report) - lines(few) <= lines(report) - lines(many)
-    assert unlike(report, few) < unlike(report, many)
+    mild, severe = perturb(name, report, 0.25), perturb(name, report, 1.0)
+    assert mild == perturb(name, report, 0.25)
+    assert mild != report
+    assert lines(report) - lines(mild) <= lines(report) - lines(severe)
+    assert distance(report, mild) < distance(report, severe)
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_facts_are_swapped_with_other_names_of_the_report() -> None:
 def test_fabricated_addresses_are_on_the_same_hosts_and_new() -> None:
     changed = perturb("fabricated", ENGLISH, 0.5)
     before, after = ([use.url for e in parse_report(t).entries for use in e.urls] for t in (ENGLISH, changed))
-    moved = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
-    assert len(moved) == 8  # of 15
-    assert all(a.split("/")[2] == b.split("/")[2] and b not in before for a, b in moved)
+    replaced = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
+    assert len(replaced) == 8  # of 15
+    assert all(a.split("/")[2] == b.split("/")[2] and b not in before for a, b in replaced)
     assert body(changed) == body(ENGLISH)
 
 
@@ -100,12 +100,12 @@ def test_inline_links_are_shuffled_and_fabricated_too() -> None:
 
 def test_controls_keep_the_content() -> None:
     for report in (ENGLISH, CHINESE):
-        said = {report[slice(*place)] for place in parse_report(report).paragraphs}
+        paragraphs = {report[slice(*place)] for place in parse_report(report).paragraphs}
         for name in ("padding", "instructions", "remarks", "order"):
             changed = perturb(name, report, 1.0)
-            assert said <= {changed[slice(*place)] for place in parse_report(changed).paragraphs}
+            assert paragraphs <= {changed[slice(*place)] for place in parse_report(changed).paragraphs}
         longer = len(perturb("padding", report, 2.0)) - len(report)
-        assert longer > 1.5 * sum(map(len, said))
+        assert longer > 1.5 * sum(map(len, paragraphs))
 
 
 def test_nonsense_keeps_the_marks_and_not_the_facts() -> None:

@@ -36,7 +36,7 @@ def agent(tmp_path: Path) -> PerturbedReports:
 
 
 async def test_the_id_says_what_is_changed(agent: PerturbedReports) -> None:
-    keys = [SampleKey(f"a.b.{how}", 1) for how in ("none.0", "numbers.100", "numbers.100")]
+    keys = [SampleKey(f"a.b.{suffix}", 1) for suffix in ("none.0", "numbers.100", "numbers.100")]
     sessions = [make_session(key=key, web=TwoPages()) for key in keys]
     texts = [(await agent.research(Question(text="?"), session)).text for session in sessions]
     assert texts[0] == ARTICLE

@@ -74,7 +74,7 @@ def demanding(text: str, model: str) -> str:
 text = "no function"
 
 
-async def asked(name: str) -> Report:
+async def ask(name: str) -> Report:
     agent = PythonAgent(PythonSettings(function=f"{__name__}:{name}"))
     return await agent.research(Question(text="Which?", language="en"), make_session())
 
@@ -90,24 +90,24 @@ async def asked(name: str) -> Report:
     ],
 )
 async def test_any_callable_gets_the_question(name: str, answer: str) -> None:
-    given = await asked(name)
-    assert given == Report(text=answer, raw_text=answer, route="python", citation_status="unverified")
+    result = await ask(name)
+    assert result == Report(text=answer, raw_text=answer, route="python", citation_status="unverified")
 
 
 async def test_only_reports_written_with_the_session_are_verified() -> None:
-    verified = await asked("researched")
+    verified = await ask("researched")
     assert MADE_UP not in verified.text
     assert (verified.raw_text, verified.citation_status) == (CITES, "partial")
     assert verified.audit is not None
     assert [citation.target for citation in verified.audit.removed_citations] == [MADE_UP]
-    assert ((await asked("unresearched")).text, (await asked("unresearched")).audit) == (CITES, None)
-    assert await asked("report") == Report(text=CITES, raw_text="raw", route="mine of s1")
+    assert ((await ask("unresearched")).text, (await ask("unresearched")).audit) == (CITES, None)
+    assert await ask("report") == Report(text=CITES, raw_text="raw", route="mine of s1")
 
 
 @pytest.mark.parametrize(("name", "said"), [("number", "returned int; return text or a Report"), ("blank", "empty")])
 async def test_anything_but_a_report_fails(name: str, said: str) -> None:
     with pytest.raises(AgentError, match=said):
-        await asked(name)
+        await ask(name)
 
 
 @pytest.mark.parametrize(
@@ -123,4 +123,4 @@ async def test_anything_but_a_report_fails(name: str, said: str) -> None:
 )
 async def test_an_unusable_function_is_reported_before_the_run(name: str, said: str) -> None:
     with pytest.raises(ConfigError, match=rf"^agent\.function.*{said}"):
-        await asked(name)
+        await ask(name)

@@ -46,16 +46,16 @@ def reference(task: str) -> str:
 
 def rubric(task: str) -> Rubric:
     row = DRB["criteria"][task]
-    given = {name: tuple(Criterion(**item) for item in items) for name, items in row["criterions"].items()}
-    return Rubric(dimension_weight=row["dimension_weight"], criteria=given)
+    criteria = {name: tuple(Criterion(**item) for item in items) for name, items in row["criterions"].items()}
+    return Rubric(dimension_weight=row["dimension_weight"], criteria=criteria)
 
 
 def race_prompt(task: str, kind: str = "race", **articles: str) -> str:
-    shown = {
+    dimensions = {
         name: [{"criterion": c.criterion, "explanation": c.explanation} for c in items]
         for name, items in rubric(task).criteria.items()
     }
-    query, criteria = DRB["query"][task], json.dumps(shown, ensure_ascii=False)
+    query, criteria = DRB["query"][task], json.dumps(dimensions, ensure_ascii=False)
     return PROMPTS.render(f"{kind}_{query['language']}.j2", task=query["prompt"], criteria=criteria, **articles)
 
 
@@ -83,6 +83,6 @@ def halved(text: str) -> str:
 
 def spam(task: str) -> str:
     """Words from the task among random numbers."""
-    draw, words = random.Random(1), re.findall(r"[\u4e00-\u9fff]{2}|[A-Za-z]+", DRB["query"][task]["prompt"])
-    told = [draw.choice(words) if draw.random() < 0.7 else str(draw.randint(2, 9999)) for _ in range(400)]
-    return "\n\n".join(" ".join(told[at : at + 40]) + "." for at in range(0, 400, 40))
+    rng, words = random.Random(1), re.findall(r"[\u4e00-\u9fff]{2}|[A-Za-z]+", DRB["query"][task]["prompt"])
+    tokens = [rng.choice(words) if rng.random() < 0.7 else str(rng.randint(2, 9999)) for _ in range(400)]
+    return "\n\n".join(" ".join(tokens[start : start + 40]) + "." for start in range(0, 400, 40))

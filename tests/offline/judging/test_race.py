@@ -30,10 +30,10 @@ def test_damaged_reports_score_lower(task: str) -> None:
 @pytest.mark.parametrize("task", [TASKS[0], TASKS[-1]])
 def test_repetition_and_another_subject_lower_the_score(task: str) -> None:
     whole = reference(task)
-    twice = re.sub(r"(?m)^([^#\n].+)$", r"\1 \1", whole)
-    other = reference(TASKS[3] if task == TASKS[0] else TASKS[-2])
-    assert share(task, twice, whole) < 0.49
-    assert share(task, other, whole) < 0.5
+    repeated = re.sub(r"(?m)^([^#\n].+)$", r"\1 \1", whole)
+    unrelated = reference(TASKS[3] if task == TASKS[0] else TASKS[-2])
+    assert share(task, repeated, whole) < 0.49
+    assert share(task, unrelated, whole) < 0.5
     assert share(task, "I do not know.", whole) < 0.25
 
 

@@ -29,9 +29,9 @@ def test_further_statements_in_a_response_count_if_the_prompt_says_so(rule: str,
 
 @each("group")
 def test_statements_are_grouped_in_any_wording(order: str) -> None:
-    listed = "1. Nordal has five ships.\n2. The mill is from 1871.\n3. Nordal has five ships."
+    listing = "1. Nordal has five ships.\n2. The mill is from 1871.\n3. Nordal has five ships."
     form = 'Reply with JSON only: {"groups": [[1, 2], [3]]}'
-    assert json.loads(ask(f"{order}\n\n<statements>\n{listed}\n</statements>\n\n{form}")) == {"groups": [[1, 3], [2]]}
+    assert json.loads(ask(f"{order}\n\n<statements>\n{listing}\n</statements>\n\n{form}")) == {"groups": [[1, 3], [2]]}
 
 
 @each("clean")
@@ -49,6 +49,6 @@ def test_requests_for_anything_else_are_left_alone(told: str) -> None:
 
 def test_a_request_with_tools_is_not_for_a_judge() -> None:
     for grader in group(__file__, "grader"):
-        told = grader["form"].format(question=WHO, target="x", answer="y")
-        assert judge(asked(told)) is not None
-        assert judge(asked(told, tools=(ToolSpec(function=FunctionSpec(name="search")),))) is None
+        prompt = grader["form"].format(question=WHO, target="x", answer="y")
+        assert judge(asked(prompt)) is not None
+        assert judge(asked(prompt, tools=(ToolSpec(function=FunctionSpec(name="search")),))) is None
