@@ -11,7 +11,6 @@ from aiq.offline.judging.facts import DATA, named_in, pattern, read, roots, stri
 DIMENSIONS: Final = DATA["dimensions"]
 _GAP, _REASONING, _TORN = pattern("no_answer"), pattern("reasoning"), pattern("torn")
 _HEADING = re.compile(r"#{1,6}\s+\S|\*\*[^*]{2,80}\*\*$")
-_PARTS = re.compile(r"[,，;；、:：()（）。.]|\b(?:and|of|including|with)\b|以及|[和及]")
 
 
 class Article(NamedTuple):
