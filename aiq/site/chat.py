@@ -71,8 +71,8 @@ def show_threads(threads: "Sequence[Thread]") -> None:
     rows = []
     for thread in threads:
         changed = thread.changed[:16].replace("T", " ")
-        began = shorten(printable(thread.turns[0].text), _LONGEST, placeholder="…") if thread.turns else ""
-        rows.append((printable(thread.name), changed, len(thread.turns), _open(thread), began))
+        opening = shorten(printable(thread.turns[0].text), _LONGEST, placeholder="…") if thread.turns else ""
+        rows.append((printable(thread.name), changed, len(thread.turns), _open(thread), opening))
     show(Sheet(("thread", "changed (UTC)", "messages", "open", "began with"), rows, left=5))
     print("\ncontinue with: aiq chat ... --thread NAME" if rows else "\nno conversations are stored here")
 

@@ -54,6 +54,6 @@ def serve(results: Path, port: int) -> None:
 
 def _follow(results: Path) -> None:
     while True:
-        begun = time.thread_time()
+        start = time.thread_time()
         write_site(results)
-        time.sleep(max(_EVERY, (time.thread_time() - begun) / _AT_MOST))
+        time.sleep(max(_EVERY, (time.thread_time() - start) / _AT_MOST))
