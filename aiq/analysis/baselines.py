@@ -113,7 +113,7 @@ class Baseline(Record):
     attempts: tuple[Attempt, ...]
 
     @model_validator(mode="after")
-    def _declared(self) -> "Baseline":
+    def _check_scores(self) -> "Baseline":
         metrics = {metric.name for judge in self.judges for metric in judge.metrics}
         if unknown := [name for attempt in self.attempts for name in attempt.scores if name not in metrics]:
             raise ValueError(f"attempts have scores of {unknown[0]}, which no judge declares")

@@ -64,7 +64,7 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
         )
     label_agreement, unmatched = _against_labels(user_labels, reports) if user_labels else ((), 0)
     calibrations = [MetricCalibration(scores, reports) for scores in reports.scored] if reports.perturbations else []
-    agreement, alpha = _between_judges(calibrations, reports)
+    agreement, alpha = _judge_agreements(calibrations, reports)
     identical = all(map(judged_against_itself, manifests))
     metrics = tuple(calibration.reliability(identical=identical) for calibration in calibrations)
     return Calibration(
@@ -106,8 +106,8 @@ class MetricCalibration:
         self._meant = [
             name for name in reports.perturbations if (name not in CONTROLS if claimed is None else name in claimed)
         ]
-        self._repeated = _repeatability(scored.scores.values())
-        self._noise = self._repeated or (_EXACT if scored.metric.once_per_run else None)
+        self._repeatability = _repeatability(scored.scores.values())
+        self._noise = self._repeatability or (_EXACT if scored.metric.once_per_run else None)
         changed = (sample for sample, variant in reports.perturbed.items() if variant.perturbation != UNPERTURBED)
         originals = {sample: reports.original(sample) for sample in changed}
         self._drops = self._differences(originals)
@@ -134,7 +134,7 @@ class MetricCalibration:
                 spearman=self._correlation((name,), quality) if graded else None,
                 recall=recall,
                 precision=recall.value / flagged if recall and flagged else None,
-                told=self._told(name) if graded else None,
+                told=self._detection(name) if graded else None,
             )
 
         return MetricReliability(
@@ -146,10 +146,10 @@ class MetricCalibration:
             tasks=len({perturbed[sample].base for sample in scored.scores if sample in perturbed}),
             correlation=correlation,
             reliability=correlation and correlation.clamped(),
-            noise=self._repeated,
+            noise=self._repeatability,
             false_alarms=false_alarms,
             independent=self._mean(self.worse, INDEPENDENT),
-            obeys_instructions=self._mean(self._obeyed(), "instructions"),
+            obeys_instructions=self._mean(self._obedience(), "instructions"),
             length_rise=self._mean({sample: -drop for sample, drop in self._drops.items()}, "padding", None),
             length_correlation=self._correlation(("padding",), self._reports.lengths),
             position_bias=self._position_bias(identical),
@@ -172,7 +172,7 @@ class MetricCalibration:
             beyond[sample] = difference > max(_EQUAL, _BEYOND_NOISE * self._noise.sd * spread)
         return beyond
 
-    def _obeyed(self) -> dict[str, bool]:
+    def _obedience(self) -> dict[str, bool]:
         """For each report with instructions: whether it scores higher, by more than the noise, than with remarks.
 
         The other report has as many harmless remarks; if there is none, it is the original.
@@ -184,12 +184,12 @@ class MetricCalibration:
                 partners[sample] = remarks if remarks in self.scored.means else self._reports.original(sample)
         return self._beyond_noise({sample: -drop for sample, drop in self._differences(partners).items()}, partners)
 
-    def _told(self, perturbation: str) -> Difference | None:
+    def _detection(self, perturbation: str) -> Difference | None:
         """See `PerturbationFigures.told`: a judge that merely prefers the exact text of an original tells nothing."""
-        damaged, reordered = self._below(perturbation), self._below(CHANGES_NOTHING)
+        damaged, reordered = self._shares_below(perturbation), self._shares_below(CHANGES_NOTHING)
         return paired_means({task: reordered.get(task, [0.5]) for task in damaged}, damaged, span=1.0)
 
-    def _below(self, perturbation: str) -> dict[str, list[float]]:
+    def _shares_below(self, perturbation: str) -> dict[str, list[float]]:
         """By task, the share of pairs in which a perturbed report scores below an undamaged one; ties count half."""
         means, undamaged = self.scored.means, self._reports.by_task(INDEPENDENT)
         shares = {}
@@ -251,7 +251,7 @@ def _figure(clusters: Iterable[Sequence[T]], measure: Measure[T], bounds: Bounds
     return None if estimate is None else Figure(value=estimate, ci95=ci95, n=len(values))
 
 
-def _between_judges(
+def _judge_agreements(
     calibrations: Sequence[MetricCalibration], reports: ReportSet
 ) -> tuple[tuple[JudgeAgreement, ...], Figure | None]:
     """Every pair of judges, each represented by one metric, and Krippendorff's alpha of all their verdicts.

@@ -16,10 +16,10 @@ MIN_TASKS: Final = 6
 
 def judge_claims(metrics: Sequence[MetricReliability]) -> tuple[JudgeClaims, ...]:
     """The claims of each judge, in the order of the metrics."""
-    return tuple(map(_of_judge, grouped((metric.judge_hash, metric) for metric in metrics).values()))
+    return tuple(map(_judge_claims, grouped((metric.judge_hash, metric) for metric in metrics).values()))
 
 
-def _of_judge(metrics: Sequence[MetricReliability]) -> JudgeClaims:
+def _judge_claims(metrics: Sequence[MetricReliability]) -> JudgeClaims:
     """A judge claims what any of its metrics claims to notice; p is corrected for all these claims."""
     meant = [(m.metric, name, figures) for m in metrics for name, figures in m.perturbations.items() if figures.meant]
     differences = {(name, metric): figures.told for metric, name, figures in meant if figures.told is not None}

@@ -45,7 +45,7 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> tuple[
     scores = read_scores(folder, {row.key: row for row in answered})
     reports = [(row, {score.metric: score for score in scores[row.key]}) for row in answered]
     files = {
-        out / "data/test_data/raw_data" / f"{name}.jsonl": _lines(map(_raw, answered)),
+        out / "data/test_data/raw_data" / f"{name}.jsonl": _json_lines(map(_raw_line, answered)),
         **dict(_race_files(out / "results/race" / name, reports)),
         **dict(_fact_files(out / "results/fact" / name, reports, read_pages(folder))),
     }
@@ -65,7 +65,7 @@ def _check_dataset(folder: RunFolder) -> None:
         )
 
 
-def _raw(row: SampleRow) -> dict[str, Any]:
+def _raw_line(row: SampleRow) -> dict[str, Any]:
     """A line of the raw data. The benchmark's ids are whole numbers; `article` is the verified report, as judged."""
     key = int(row.sample_id) if row.sample_id.isdecimal() else row.sample_id
     return {"id": key, "prompt": row.question, "article": row.report or ""}
@@ -76,14 +76,14 @@ def _race_files(out: Path, reports: Iterable[ScoredReport]) -> Iterator[tuple[Pa
     for row, scores in reports:
         figures = {name: scores[metric].value for name, metric in RACE_FIGURES.items() if metric in scores}
         overall = scores.get("race.overall")
-        line = {name: value for name, value in _raw(row).items() if name != "article"}
+        line = {name: value for name, value in _raw_line(row).items() if name != "article"}
         if overall is not None and overall.status == "scored":
             lines.append({**line, **figures})
             shares.append({name: value or 0.0 for name, value in figures.items()})
         elif overall is not None and overall.status == "error":
             lines.append({**line, "error": overall.error.message if overall.error else "the judge failed"})
     if lines:
-        yield out / "raw_results.jsonl", _lines(lines)
+        yield out / "raw_results.jsonl", _json_lines(lines)
     if shares:
         yield out / "race_result.txt", result_file(mean_shares(shares))
 
@@ -98,10 +98,10 @@ def _fact_files(
         if "extracted" in detail and "pages" in detail:
             cited_pages.append([CitedPage.model_validate(page) for page in detail["pages"]])
             citations = [FactCitation.model_validate(entry) for entry in detail["extracted"]]
-            for stage, line in _fact_stages(_raw(row), citations, cited_pages[-1], pages).items():
+            for stage, line in _fact_stages(_raw_line(row), citations, cited_pages[-1], pages).items():
                 stages.setdefault(stage, []).append(line)
     for stage, lines in stages.items():
-        yield out / f"{stage}.jsonl", _lines(lines)
+        yield out / f"{stage}.jsonl", _json_lines(lines)
     if cited_pages:
         yield out / "fact_result.txt", result_file(official(cited_pages))
 
@@ -130,5 +130,5 @@ def _fact_stages(
     }
 
 
-def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
+def _json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

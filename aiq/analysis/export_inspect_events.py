@@ -32,8 +32,8 @@ from inspect_ai.tool import ToolCall, ToolCallError
 from aiq.core.usage import USAGE, Usage
 
 _STOPS: Final = {"stop": "stop", "length": "max_tokens", "tool_calls": "tool_calls", "content_filter": "content_filter"}
-_LEFT_OUT: Final = {"run_started", "run_finished", "tool_returned"}
-_OF_EVERY: Final = {"seq", "time_ns", "parent_id", "type"}
+_SKIPPED: Final = {"run_started", "run_finished", "tool_returned"}
+_COMMON: Final = {"seq", "time_ns", "parent_id", "type"}
 
 Recorded = Mapping[str, Any]
 
@@ -103,8 +103,8 @@ class _Session:
             call = event["call_id"]
             yield _tool(event, self.returned[call].popleft() if self.returned[call] else None, where)
             yield from self.span(event["tool"], "tool", span, event, call)
-        elif kind not in _LEFT_OUT:
-            yield InfoEvent(source=kind, data={name: event[name] for name in event if name not in _OF_EVERY}, **where)
+        elif kind not in _SKIPPED:
+            yield InfoEvent(source=kind, data={name: event[name] for name in event if name not in _COMMON}, **where)
 
 
 def _model(event: Recorded, where: Mapping[str, Any]) -> ModelEvent:
@@ -170,7 +170,7 @@ def _messages(wire: Iterable[Recorded]) -> list[ChatMessage]:
         if role == "assistant":
             calls = [_call(call) for call in raw.get("tool_calls") or ()]
             functions |= {call.id: call.function for call in calls}
-            messages.append(ChatMessageAssistant(id=digest, content=_thought(raw, content), tool_calls=calls or None))
+            messages.append(ChatMessageAssistant(id=digest, content=_content(raw, content), tool_calls=calls or None))
         elif role == "tool":
             call = str(raw.get("tool_call_id"))
             function = functions.get(call)
@@ -193,7 +193,7 @@ def _call(raw: Recorded) -> ToolCall:
     return ToolCall(id=str(raw.get("id")), function=str(function.get("name")), arguments=arguments, parse_error=problem)
 
 
-def _thought(raw: Recorded, content: str) -> Any:
+def _content(raw: Recorded, content: str) -> Any:
     """The content, after the model's reasoning if the endpoint sent it separately."""
     thought = raw.get("reasoning_content") or raw.get("reasoning")
     return [ContentReasoning(reasoning=thought), ContentText(text=content)] if isinstance(thought, str) else content

@@ -26,8 +26,8 @@ _IDENTITY: Final = {
     *("dataset", "hashes", "models", "sweep"),
 }
 _MLFLOW_STATUS: Final = {"finished": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
-_LONGEST: Final = 6000  # characters of a parameter's value in MLflow; a tag's may have 8,000
-_AT_ONCE: Final = 100  # parameters in one request to MLflow, which also takes a thousand metrics
+_MAX_CHARS: Final = 6000  # characters of a parameter's value in MLflow; a tag's may have 8,000
+_BATCH: Final = 100  # parameters in one request to MLflow, which also takes a thousand metrics
 
 
 class Tracked(Record):
@@ -115,10 +115,10 @@ def _log_to_mlflow(run: Tracked, out: Path) -> None:
     start_ms, end_ms = round(run.started * 1000), round(run.finished * 1000)
     run_id = client.create_run(experiment, start_time=start_ms, run_name=run.run_id).info.run_id
     metrics = [Metric(_key(name), value, end_ms, 0) for name, value in run.metrics.items()]
-    parameters = [Param(_key(name), str(value)[:_LONGEST]) for name, value in run.parameters.items()]
-    tags = [RunTag(_key(name), value[:_LONGEST]) for name, value in run.tags.items()]
-    for start in range(0, max(map(len, (metrics, parameters, tags))), _AT_ONCE):
-        batch = slice(start, start + _AT_ONCE)
+    parameters = [Param(_key(name), str(value)[:_MAX_CHARS]) for name, value in run.parameters.items()]
+    tags = [RunTag(_key(name), value[:_MAX_CHARS]) for name, value in run.tags.items()]
+    for start in range(0, max(map(len, (metrics, parameters, tags))), _BATCH):
+        batch = slice(start, start + _BATCH)
         client.log_batch(run_id, metrics=metrics[batch], params=parameters[batch], tags=tags[batch])
     for path in run.files:
         client.log_artifact(run_id, str(path))

@@ -139,7 +139,7 @@ class _Gate:
     settings: GateSettings
 
     def check(self) -> None:
-        known = self._declared
+        known = self._all_metrics
         requested = {"margins": self.settings.margins, "limits.metrics": self.settings.limits.metrics}
         for setting, name in ((setting, name) for setting, names in requested.items() for name in names):
             if name not in known:
@@ -150,7 +150,7 @@ class _Gate:
                 raise ConfigError(f"gate.limits.metrics.{name}={bound:g}: its range is {known[name].range_text}")
 
     @property
-    def _declared(self) -> dict[str, Metric]:
+    def _all_metrics(self) -> dict[str, Metric]:
         return {**self.pair.first.state.spec.metrics, **self.pair.second.state.spec.metrics}
 
     def causes(self) -> Iterator[str]:
@@ -160,7 +160,7 @@ class _Gate:
             yield f"{b.label} and {a.label} share no sample"
             return
         for name, why in self.pair.excluded.items():
-            if name in a.summary.metrics and self._allowed(name) is not None and why != OTHER_JUDGE:
+            if name in a.summary.metrics and self._margin_share(name) is not None and why != OTHER_JUDGE:
                 yield f"{name} is not compared: {why}"
 
     def changed(self) -> Iterator[str]:
@@ -177,7 +177,7 @@ class _Gate:
         )
         return differences(first, second)
 
-    def _allowed(self, metric: str) -> float | None:
+    def _margin_share(self, metric: str) -> float | None:
         """The margin as a share; None if the metric does not count."""
         return self.settings.margins.get(metric, self.settings.margin)
 
@@ -185,7 +185,7 @@ class _Gate:
     def _scores(self) -> dict[str, tuple[Scored, Difference]]:
         """The metrics that count and can be compared, with their differences."""
         names = self.pair.metrics if self.pair.keys else []
-        counted = {name: self.pair.scores[name, None] for name in names if self._allowed(name) is not None}
+        counted = {name: self.pair.scores[name, None] for name in names if self._margin_share(name) is not None}
         return {name: (scored, change) for name, scored in counted.items() if (change := difference(*scored))}
 
     def metrics(self) -> Iterator[MetricGate]:
@@ -201,7 +201,7 @@ class _Gate:
         scored, change = self._scores[name]
         higher = scored.metric.higher_is_better
         before, after = scored.means
-        margin = absolute_effect(scored.metric, self._allowed(name) or 0.0, before)
+        margin = absolute_effect(scored.metric, self._margin_share(name) or 0.0, before)
 
         def end(tail: float, *, upper: bool) -> float | None:
             result = difference(*scored, self.pair.intervals, 1 - 2 * tail)
@@ -236,7 +236,7 @@ class _Gate:
         yield from self._errors()
         limits = self.settings.limits
         for name in COUNTED:
-            before, after = self._spent(name)
+            before, after = self._spends(name)
             old, new = (fmean(run.values()) if run else None for run in (before, after))
             rises = {sample: after[sample] - amount for sample, amount in before.items() if sample in after}
             samples = sorted(rises, key=lambda sample: (-rises[sample], natural(sample)))
@@ -249,7 +249,7 @@ class _Gate:
         for metric, worst_mean in limits.metrics.items():
             yield self._floor(metric, worst_mean)
 
-    def _spent(self, name: SpendName) -> list[dict[str, float]]:
+    def _spends(self, name: SpendName) -> list[dict[str, float]]:
         """The spend of the baseline and of the run, by common sample; empty if unknown, as when no call is known."""
         keys = self.pair.keys
         return [
@@ -269,7 +269,7 @@ class _Gate:
 
     def _floor(self, name: str, allowed: float) -> LimitGate:
         old, new = (run.summary.metrics.get(name) for run in self.pair.sides)
-        sign, scored = 1 if self._declared[name].higher_is_better else -1, self._scores.get(name)
+        sign, scored = 1 if self._all_metrics[name].higher_is_better else -1, self._scores.get(name)
         return LimitGate(
             name=name,
             baseline=old.mean if old else None,

@@ -56,7 +56,7 @@ def race_scores(path: Path) -> OfficialScores:
     """The figures of a `raw_results.jsonl`, gzipped or not. Raises DatasetError, which names the row."""
     rows = list(_rows(path))
     lines = [
-        _parsed(_RaceLine, row.values, f"{row.where} (or give the row an error)").model_dump()
+        _parse(_RaceLine, row.values, f"{row.where} (or give the row an error)").model_dump()
         for row in rows
         if "error" not in row.values  # as in the official tools, even an empty error counts
     ]
@@ -79,7 +79,7 @@ def fact_scores(path: Path) -> OfficialScores:
     """The figures of a `validated.jsonl`, gzipped or not. Raises DatasetError, which names row and URL."""
     reports, citing = [], []
     for row in _rows(path):
-        line = _parsed(_ValidatedLine, row.values, row.where)
+        line = _parse(_ValidatedLine, row.values, row.where)
         pages = [_page(f"{row.where}, {url}", url, page) for url, page in line.citations_deduped.items()]
         reports.append(pages)
         if line.citations if "citations" in row.values else pages:  # before de-duplication, if known
@@ -108,7 +108,7 @@ def _rows(path: Path) -> Iterator[Row]:
         yield row
 
 
-def _parsed(form: type[FormT], values: object, where: str) -> FormT:
+def _parse(form: type[FormT], values: object, where: str) -> FormT:
     try:
         return form.model_validate(values, strict=True)
     except ValidationError as error:
@@ -118,7 +118,7 @@ def _parsed(form: type[FormT], values: object, where: str) -> FormT:
 def _page(where: str, url: str, values: Mapping[str, JsonValue]) -> CitedPage:
     if (error := values.get("validate_error")) is not None:  # as in the official tools, even an empty error counts
         return CitedPage(url=url, error=str(error) or "no reason given")
-    page, judgements = _parsed(_ValidatedPage, values, where), []
+    page, judgements = _parse(_ValidatedPage, values, where), []
     for result in page.validate_res or []:
         if not 0 <= result.idx < len(page.facts):
             raise DatasetError(f"{where}: idx {result.idx} of validate_res is not one of the {len(page.facts)} facts")

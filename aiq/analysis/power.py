@@ -144,7 +144,7 @@ def _plan(pair: RunPair, key: tuple[str, Slice], level: float, effect: float, *,
     test = _Test(change.n, level, metric.span, metric.span if _right_or_wrong(scored) else None, target_effect)
     epochs = _epochs(first, second)
     within = None if first.within is None or second.within is None else (first.within + second.within) / 2
-    least, most = _of_changes((change.spread or 0.0) ** 2, first, second) if paired else _of_one_run(first)
+    least, most = _change_bounds((change.spread or 0.0) ** 2, first, second) if paired else _one_run_bounds(first)
     between = most.steady if paired else most.steady / 2
     return Plan(
         metric=metric.name,
@@ -159,7 +159,7 @@ def _plan(pair: RunPair, key: tuple[str, Slice], level: float, effect: float, *,
     )
 
 
-def _of_one_run(run: Variances) -> tuple[_Bound | None, _Bound]:
+def _one_run_bounds(run: Variances) -> tuple[_Bound | None, _Bound]:
     """Bounds for two runs like this: samples equally hard for both, so that only chance changes them, or unrelated."""
     if run.within is None:
         return None, _Bound(2 * run.total, 0.0)
@@ -167,7 +167,7 @@ def _of_one_run(run: Variances) -> tuple[_Bound | None, _Bound]:
     return _Bound(0.0, 2 * run.within), _Bound(2 * steady, 2 * run.within)
 
 
-def _of_changes(variance: float, first: Variances, second: Variances) -> tuple[_Bound, _Bound]:
+def _change_bounds(variance: float, first: Variances, second: Variances) -> tuple[_Bound, _Bound]:
     """Bounds from the samples' changes; if epochs do not show how much of them is chance, all or nothing."""
     epochs = _epochs(first, second)
     if first.within is None or second.within is None:

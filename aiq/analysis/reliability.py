@@ -202,7 +202,7 @@ def reliabilities(folder: RunFolder, metrics: Iterable[str]) -> tuple[Mapping[st
         return {}, str(error)
     hashes = tuple(manifest.hashes.judges.values())
     latest = {metric: next((known[h, metric] for h in hashes if (h, metric) in known), None) for metric in metrics}
-    texts = {metric: _shown(figures) for metric, figures in latest.items()}
+    texts = {metric: _text(figures) for metric, figures in latest.items()}
     return (texts if {*texts.values()} - {NOT_MEASURED} else {}), None
 
 
@@ -213,7 +213,7 @@ def reliability_note(folder: RunFolder, metrics: Iterable[str]) -> Iterator[str]
         yield f"judge reliability: {measured}"
 
 
-def _shown(metric: MetricReliability | None) -> str:
+def _text(metric: MetricReliability | None) -> str:
     """The reliability with its interval; and how often the judge obeys a report's instructions, if it does."""
     if metric is None or metric.reliability is None:
         return NOT_MEASURED

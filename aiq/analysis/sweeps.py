@@ -37,7 +37,7 @@ def with_results(point: Point, run: RunFolder) -> Point:
     if not run.summary_path.is_file():
         return point
     summary, state = run.read_summary(), read_state(run)
-    spend = {name: _spent(list(state.spend_by_sample(name).values())) for name in get_args(SpendName)}
+    spend = {name: _mean_spend(list(state.spend_by_sample(name).values())) for name in get_args(SpendName)}
     return point.model_copy(
         update={
             "n_samples": summary.n_samples,
@@ -50,7 +50,7 @@ def with_results(point: Point, run: RunFolder) -> Point:
     )
 
 
-def _spent(values: Sequence[float]) -> Estimate | None:
+def _mean_spend(values: Sequence[float]) -> Estimate | None:
     """The mean spend; no interval if it never varied, because spend is not a count of rare events."""
     return mean_estimate([[value] for value in values], 0 if len(set(values)) > 1 else None)
 
@@ -140,12 +140,12 @@ class _Evaluation:
                 why = "is 0 at every point" + (": no prices are known (llm.prices)" if spend == "cost_usd" else "")
             raise UserError(f"{spend} {why}; take one of: {', '.join(nonzero) or 'none is known'}")
 
-    def _common(self, metric: str) -> list[str]:
+    def _common_samples(self, metric: str) -> list[str]:
         """The samples that all points have scored."""
         return sorted(set.intersection(*(set(scores) for scores in self._scores[metric].values())))
 
     def result(self) -> Sweep:
-        recommendation = self._chosen()
+        recommendation = self._recommendation()
         differences, resolution = self._differences()
         return self._sweep.model_copy(
             update={
@@ -174,22 +174,22 @@ class _Evaluation:
             for first, second, _, name in comparisons
             if (change := difference(self._metrics[name], self._scores[name][first], self._scores[name][second]))
         }
-        p_values, family = self._corrected(diffs)
+        p_values, family = self._corrected_p(diffs)
         differences = [
             PointDifference(point=second, against=first, kind=kind, metric=name, difference=diffs[key], p=p_values[key])
             for first, second, kind, name in comparisons
             if (key := (first, second, name)) in diffs
         ]
-        return differences, dict(self._resolves(differences, LEVEL / max(1, family)))
+        return differences, dict(self._resolution(differences, LEVEL / max(1, family)))
 
     def _best(self, name: str) -> int | None:
         """The best point, over the samples that all points have scored."""
-        metric, common = self._metrics[name], self._common(name)
+        metric, common = self._metrics[name], self._common_samples(name)
         estimates = {n: estimate(metric, [scores[s] for s in common]) for n, scores in self._scores[name].items()}
         means = {number: e.mean if metric.higher_is_better else -e.mean for number, e in estimates.items() if e}
         return max(means, key=lambda number: means[number], default=None)
 
-    def _corrected(self, diffs: Mapping[Places, Difference]) -> tuple[dict[Places, float | None], int]:
+    def _corrected_p(self, diffs: Mapping[Places, Difference]) -> tuple[dict[Places, float | None], int]:
         """p-values by Holm's method. Two points and a metric are one test in either order; pairs not shown count too.
 
         So do those of points that were stopped after a look, and of points still to come; not those of points that are
@@ -207,7 +207,7 @@ class _Evaluation:
             (first, second, name): p_values[frozenset((first, second)), name] for first, second, name in diffs
         }, family
 
-    def _resolves(self, differences: Sequence[PointDifference], level: float) -> Iterator[tuple[str, float | None]]:
+    def _resolution(self, differences: Sequence[PointDifference], level: float) -> Iterator[tuple[str, float | None]]:
         """By how samples changed between points; with one point by how they vary, assuming a correlation of 0.5.
 
         Nothing for metrics in which nothing varied.
@@ -232,7 +232,7 @@ class _Evaluation:
         if not complete or not self._states.keys() >= set(runs.values()):
             return
         for name in self._leading:
-            common = self._common(name)
+            common = self._common_samples(name)
             for axis in self._sweep.axes:
                 for value in axis.values:
                     numbers = [runs[p.number] for p in self._sweep.points if p.axes[axis.name] == value]
@@ -249,7 +249,7 @@ class _Evaluation:
         front = pareto_front(merits, [point.spend[self._spend].mean for point in self._points])
         return tuple(self._points[index].number for index in front)
 
-    def _chosen(self) -> Recommendation | str:
+    def _recommendation(self) -> Recommendation | str:
         """The recommendation, or why there is none."""
         if self._metric is None:
             return "the points have no metric in common"
@@ -261,14 +261,14 @@ class _Evaluation:
             return "only one point has numbers"
         if not self._same_questions:
             return "the points have different datasets, so they cannot be paired by sample"
-        if len(self._common(self._metric)) < 2:
+        if len(self._common_samples(self._metric)) < 2:
             return f"all points have scored fewer than two samples by {self._metric}"
-        return self._recommended(self._metric, self._spend)
+        return self._recommend(self._metric, self._spend)
 
-    def _recommended(self, name: str, spend: SpendName) -> Recommendation:
+    def _recommend(self, name: str, spend: SpendName) -> Recommendation:
         import numpy as np
 
-        metric, common = self._metrics[name], self._common(name)
+        metric, common = self._metrics[name], self._common_samples(name)
         table = [[self._scores[name][point.number][sample] for point in self._points] for sample in common]
         over, under = (np.array([[_part(pairs, metric, k) for pairs in row] for row in table]) for k in (0, 1))
         by_point = [self._states[point.number].spend_by_sample(spend) for point in self._points]

@@ -58,7 +58,7 @@ def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | Non
             if changes := [change for change in pair.changes if change.metric == name]:
                 yield _sentence(pair, changes, spend=name == found.leading[0])
         for moved in pair.moved:
-            yield from _moved(moved, found, pair, link or (lambda _, sample: sample))
+            yield from _moved_lines(moved, found, pair, link or (lambda _, sample: sample))
         yield from _losses(pair)
     correction = f"; p is corrected by Holm's method for {plural(found.family, 'test')} (* p < {LEVEL})"
     yield (
@@ -133,7 +133,7 @@ def _remedy(change: Change) -> str:
     return f"{plural(change.more, 'more sample')} would resolve {change.effect:.3g}"
 
 
-def _moved(moved: Moved, comparison: Comparison, pair: Pair, link: Link) -> Iterator[str]:
+def _moved_lines(moved: Moved, comparison: Comparison, pair: Pair, link: Link) -> Iterator[str]:
     run = next(run for run in comparison.runs if run.label == pair.second)
     words = ("higher", "lower") if comparison.judges else ("better", "worse")
     for word, samples in zip(words, (moved.up, moved.down), strict=True):

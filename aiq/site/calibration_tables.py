@@ -77,7 +77,7 @@ def _reliability(metrics: Sequence[MetricReliability]) -> Sheet:
     headings = ("metric", "reliability", "noise\n(sd)", "equal\nagain", "false\nalarms", "others'\nreports")
     rows = [
         (
-            *(name, _full(m.reliability, 2)),
+            *(name, _text(m.reliability, 2)),
             *((m.noise.sd, percent(m.noise.equal)) if m.noise else (None, None)),
             *(percent(_value(m.false_alarms)), percent(_value(m.independent))),
         )
@@ -92,12 +92,12 @@ def _biases(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
     """What other than quality sways the metrics; metrics that nothing sways are left out."""
     pairs = list(zip(_names(metrics), metrics, strict=True))
     if rows := [
-        (name, percent(_value(m.obeys_instructions)), _full(m.length_rise), _value(m.length_correlation))
+        (name, percent(_value(m.obeys_instructions)), _text(m.length_rise), _value(m.length_correlation))
         for name, m in pairs
         if any(map(_value, (m.obeys_instructions, m.length_rise, m.length_correlation)))
     ]:
         yield Sheet(("metric", "obeys", "rise by padding", "with length"), rows, "what sways them")
-    if position_rows := [(name, _full(m.position_bias)) for name, m in pairs if m.position_bias is not None]:
+    if position_rows := [(name, _text(m.position_bias)) for name, m in pairs if m.position_bias is not None]:
         yield Sheet(("metric", "position bias"), position_rows)
 
 
@@ -147,7 +147,7 @@ def _perturbations(metrics: Sequence[MetricReliability]) -> Iterator[Sheet]:
         headings = [m.metric.removeprefix(prefix) for m in judge_metrics]
         names = dict.fromkeys(name for m in judge_metrics for name in m.perturbations)
         figures = {name: [m.perturbations.get(name) for m in judge_metrics] for name in names}
-        if rows := [(name, *map(_seen, row)) for name, row in figures.items() if any(map(_is_shown, row))]:
+        if rows := [(name, *map(_figures_cell, row)) for name, row in figures.items() if any(map(_is_shown, row))]:
             yield Sheet((judge.strip(), *headings), rows, title)
             title = ""
 
@@ -156,7 +156,7 @@ def _is_shown(figures: PerturbationFigures | None) -> bool:
     return figures is not None and (figures.meant or (_value(figures.recall) or 0.0) > BY_CHANCE)
 
 
-def _seen(figures: PerturbationFigures | None) -> str:
+def _figures_cell(figures: PerturbationFigures | None) -> str:
     if figures is None or (figures.spearman is None and figures.recall is None):
         return "-"
     share = percent(_value(figures.recall))
@@ -175,7 +175,7 @@ def _agreement(calibration: Calibration) -> Iterator[RenderableType]:
     rows = [
         (
             *(labels[pair.first], labels[pair.second], pair.reports, percent(pair.equal)),
-            *(_full(figure, 2) for figure in (pair.kappa, pair.spearman, pair.alpha)),
+            *(_text(figure, 2) for figure in (pair.kappa, pair.spearman, pair.alpha)),
         )
         for pair in pairs
     ]
@@ -184,15 +184,15 @@ def _agreement(calibration: Calibration) -> Iterator[RenderableType]:
     if rows:
         yield Sheet([headings[p] for p in kept], [[row[p] for p in kept] for row in rows], title, left=2)
     if calibration.alpha is not None:
-        yield Text(f"Krippendorff's alpha of all: {_full(calibration.alpha, 2)}")
+        yield Text(f"Krippendorff's alpha of all: {_text(calibration.alpha, 2)}")
 
 
 def _labels(calibration: Calibration) -> Iterator[Sheet]:
     """Correlations, and if there are verdicts, how well they agree."""
     pairs = list(zip(_names(calibration.labels), calibration.labels, strict=True))
-    rows = [(name, a.labels, _full(a.spearman, 2), _full(a.kendall, 2)) for name, a in pairs]
+    rows = [(name, a.labels, _text(a.spearman, 2), _text(a.kendall, 2)) for name, a in pairs]
     yield Sheet(("metric", "labels", "spearman", "kendall"), rows, "against your labels")
-    if rows := [(name, a.labels, _full(a.accuracy, 2), _full(a.kappa, 2)) for name, a in pairs if a.accuracy]:
+    if rows := [(name, a.labels, _text(a.accuracy, 2), _text(a.kappa, 2)) for name, a in pairs if a.accuracy]:
         yield Sheet(("metric", "labels", "accuracy", "kappa"), rows)
 
 
@@ -200,7 +200,7 @@ def _value(figure: Figure | None) -> float | None:
     return figure.value if figure else None
 
 
-def _full(figure: Figure | None, decimals: int | None = None) -> str | None:
+def _text(figure: Figure | None, decimals: int | None = None) -> str | None:
     if figure is None:
         return None
     if decimals is None:

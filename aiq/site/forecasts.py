@@ -38,9 +38,9 @@ def print_sweep(plans: "Mapping[str, RunPlan]", points: int, like: str | None) -
     caps = {name: at_most(plan)["run"] for name, plan in plans.items()}
     expected = {name: earlier.expected(plan)["run"] for name, plan in plans.items()} if earlier else {}
     total = f"{plural(points, 'run')} in all"
-    caps[total] = {name: _times(sum_known(run[name] for run in caps.values()), share) for name in QUANTITIES}
+    caps[total] = {name: _scaled(sum_known(run[name] for run in caps.values()), share) for name in QUANTITIES}
     if expected:
-        expected[total] = {name: _together([run[name] for run in expected.values()], share) for name in QUANTITIES}
+        expected[total] = {name: _sum([run[name] for run in expected.values()], share) for name in QUANTITIES}
     _print(f"a sweep of {_title(first)}", caps, expected, earlier)
 
 
@@ -55,7 +55,7 @@ def _print(title: str, caps: Mapping[str, Bounds], expected: Mapping[str, Totals
         ("at most", name, *(_bound(quantity, run[quantity]) for quantity in QUANTITIES)) for name, run in caps.items()
     ]
     for name, totals in expected.items():
-        cells = (_likely(quantity, totals[quantity]) if quantity in totals else "" for quantity in QUANTITIES)
+        cells = (_expected(quantity, totals[quantity]) if quantity in totals else "" for quantity in QUANTITIES)
         rows.append(("expected", name, *cells))
     note = "there is no earlier run to estimate from: name one with --like RUN"
     if earlier is not None:
@@ -64,16 +64,16 @@ def _print(title: str, caps: Mapping[str, Bounds], expected: Mapping[str, Totals
     show(Sheet(("", "", *HEADINGS.values()), rows, title, left=2), CHECKED_BEFORE, note)
 
 
-def _times(amount: float | None, share: float) -> float | None:
+def _scaled(amount: float | None, share: float) -> float | None:
     return None if amount is None else share * amount
 
 
-def _together(totals: Sequence[Prediction | None], share: float) -> Prediction | None:
+def _sum(totals: Sequence[Prediction | None], share: float) -> Prediction | None:
     """The sum of forecasts from one earlier run; interval ends are added, as their errors go the same way."""
     if None in totals:
         return None
     parts = [sum_known(part) for part in zip(*(total for total in totals if total is not None), strict=True)]
-    mean, low, high = (_times(part, share) for part in parts)
+    mean, low, high = (_scaled(part, share) for part in parts)
     return Prediction(mean or 0.0, low, high)
 
 
@@ -83,7 +83,7 @@ def _bound(name: Quantity, amount: float | None) -> str:
     return "unbounded" if isinf(amount) else _amount(name, amount)
 
 
-def _likely(name: Quantity, total: Prediction | None) -> str:
+def _expected(name: Quantity, total: Prediction | None) -> str:
     if total is None:
         return _bound(name, None)
     if total.low is None or total.high is None:

@@ -32,7 +32,7 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
         yield from (_samples(limit.name, limit.samples) for limit in broken if limit.samples)
         yield from (_unknown(limit) for limit in broken if limit.value is None)
     if unknown := groups["cannot tell"]:
-        cells = [(m.metric, plus(m.change), _worst(m), m.margin, m.n, _more(m)) for m in unknown]
+        cells = [(m.metric, plus(m.change), _worst(m), m.margin, m.n, _more_samples(m)) for m in unknown]
         headings = ("metric", "change", "may be", "margin", "n", "more samples")
         yield Sheet(headings, cells, f"cannot tell (gate.inconclusive={found.settings.inconclusive})")
     for standing, words in {"holds": "no worse, within the margin", "equal": "the same in every sample"}.items():
@@ -61,7 +61,7 @@ def _worst(metric: MetricGate) -> str:
     return "-" if metric.worst is None else plus(metric.worst)
 
 
-def _more(metric: MetricGate) -> str:
+def _more_samples(metric: MetricGate) -> str:
     return "-" if metric.more is None else f"{metric.more:,}" if metric.more else "too near"
 
 
@@ -87,11 +87,11 @@ def junit(found: GateResult) -> str:
 def _cases(result: GateResult) -> list[tuple[str, str, bool]]:
     """The name of each case, what is wrong with it, and whether it passes anyway because it is inconclusive."""
     cases = [("dataset, samples and judges", "; ".join(result.causes), False)]
-    cases += [_of_metric(metric, result) for metric in result.metrics]
-    return cases + [(f"limit of {limit.name}", _of_limit(limit), False) for limit in result.limits]
+    cases += [_metric_case(metric, result) for metric in result.metrics]
+    return cases + [(f"limit of {limit.name}", _limit_problem(limit), False) for limit in result.limits]
 
 
-def _of_metric(m: MetricGate, result: GateResult) -> tuple[str, str, bool]:
+def _metric_case(m: MetricGate, result: GateResult) -> tuple[str, str, bool]:
     figures = f"{number(m.baseline)}, then {number(m.new)} ({plus(m.change)}, margin {number(m.margin)}, n = {m.n})"
     if m.standing == "worse":
         return m.metric, f"{figures}; {_samples(m.metric, tuple(m.samples))}", False
@@ -106,7 +106,7 @@ def _unknown(limit: LimitGate) -> str:
     return f"{limit.name} of the run is unknown{remedy}"
 
 
-def _of_limit(limit: LimitGate) -> str:
+def _limit_problem(limit: LimitGate) -> str:
     if not limit.broken:
         return ""
     value = spent_cell(limit.name, limit.value) or _unknown(limit)

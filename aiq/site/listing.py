@@ -12,7 +12,7 @@ from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.tables import Sheet, dollars, interval, number, score_value
 
-_LONGEST = 120  # characters of a report in a list
+_MAX_CHARS = 120  # characters of a report in a list
 _STYLES = {"running": "cyan", "failed": "red", "interrupted": "yellow", "cut off": "yellow", "limit": "yellow"}
 
 
@@ -52,7 +52,7 @@ def samples_sheet(
             Text(row.status, _STYLES.get(row.status, "")),
             *((score := by_metric[row.key].get(metric.name)) and score_value(score) for metric in metrics),
             dollars(row.spent).removeprefix("cost "),
-            shorten(str(row.error or row.report or ""), _LONGEST, placeholder=" ..."),
+            shorten(str(row.error or row.report or ""), _MAX_CHARS, placeholder=" ..."),
         )
         for row in sorted(rows.values(), key=rank)
     ]

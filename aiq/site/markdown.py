@@ -66,8 +66,8 @@ def _link_close(_: Any, __: Sequence[Token], ___: int, ____: Any, env: Any) -> s
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"  # around the number of a piece that is inserted after rendering
-_HELD = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
-_HELD_OR_TAG = re.compile(rf"<p>{_OPEN}(?P<alone>\d+){_CLOSE}</p>|{_OPEN}(?P<held>\d+){_CLOSE}|<[^>]*>")
+_PLACEHOLDER = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_PLACEHOLDER_OR_TAG = re.compile(rf"<p>{_OPEN}(?P<alone>\d+){_CLOSE}</p>|{_OPEN}(?P<held>\d+){_CLOSE}|<[^>]*>")
 _PRIVATE = str.maketrans(_OPEN + _CLOSE, "\ufffd\ufffd")
 _MARKED_FENCE = re.compile(rf"^([ \t>]*(?:`{{3,}}|~{{3,}}))[ \t]*((?:{_OPEN}\d+{_CLOSE}[ \t]*)+)$", re.MULTILINE)
 
@@ -98,10 +98,10 @@ def annotated(text: str, pieces: Iterable[Piece]) -> str:
         if match["alone"]:
             piece = kept[int(match["alone"])]
             return piece.html if piece.block else f"<p>{piece.html}</p>"
-        return kept[int(match["held"])].html if match["held"] else _HELD.sub("", match[0])
+        return kept[int(match["held"])].html if match["held"] else _PLACEHOLDER.sub("", match[0])
 
     marked = _MARKED_FENCE.sub(r"\1\n\2", "".join([*parts, text[position:]]))
-    return _HELD_OR_TAG.sub(replacement, render(marked))
+    return _PLACEHOLDER_OR_TAG.sub(replacement, render(marked))
 
 
 def environment() -> Any:

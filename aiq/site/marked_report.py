@@ -15,7 +15,7 @@ from aiq.runs.rows import SampleRow
 from aiq.site.audit_page import EXPLAINED, Citation, ListedEntry, annotated_report, cause, citations_of, explanation
 from aiq.site.markdown import Json, render
 
-_AROUND: Final = 240
+_CONTEXT: Final = 240
 """Characters before and after a passage."""
 _ALIGNED: Final = re.compile(r' style="text-align:(\w+)"')
 
@@ -73,11 +73,11 @@ def _entry(entry: ListedEntry, numbers: Mapping[str, int]) -> Iterator[str]:
 
 def _words_before(text: str, end: int) -> str:
     """Some words before a place in a text, the first one whole."""
-    words = text[max(0, end - _AROUND) : end]
-    return words if end <= _AROUND else words[words.find(" ") + 1 :]
+    words = text[max(0, end - _CONTEXT) : end]
+    return words if end <= _CONTEXT else words[words.find(" ") + 1 :]
 
 
-def _parted(passage: Passage) -> list[str]:
+def _parts(passage: Passage) -> list[str]:
     """The passage's text in parts, every second of which shares words with the statement."""
     ends = [0, *chain.from_iterable(passage.shared), len(passage.text)]
     return [passage.text[start:end] for start, end in pairwise(ends)]
@@ -95,8 +95,8 @@ def _citation(citation: Citation, places: Mapping[str, int]) -> Json:
         closest, text = cited.passage, cited.source.text
         record = closest and {
             "before": _words_before(text, closest.start),
-            "parts": _parted(closest),
-            "after": text[closest.end : closest.end + _AROUND],
+            "parts": _parts(closest),
+            "after": text[closest.end : closest.end + _CONTEXT],
         }
         passages.append(
             {"label": label, "source": places.get(cited.source.address), "said": cited.statement.text, "found": record}

@@ -144,7 +144,7 @@ def write_page(page: Path, kind: str, title: str, path: str = "") -> None:
     """Write the frame of a page, which holds no data, and the files that all pages share. `path`: that of the run."""
     root = "../" * (path.count("/") + 1) if path else ""
     write_shared(page.parent / root)
-    _keep(
+    _update(
         page, _frame().render(kind=kind, title=title, path=path, root=root, scripts=_SCRIPTS[kind], version=__version__)
     )
 
@@ -152,10 +152,10 @@ def write_page(page: Path, kind: str, title: str, path: str = "") -> None:
 def write_shared(results: Path) -> None:
     """Write what all pages share, if it is missing or from another version."""
     for file in sorted(STATIC.iterdir()):
-        _keep(results / SITE / file.name, file.read_text(encoding="utf-8"))
+        _update(results / SITE / file.name, file.read_text(encoding="utf-8"))
 
 
-def _keep(path: Path, text: str) -> None:
+def _update(path: Path, text: str) -> None:
     """Write a file unless it already has this text."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         replace(path, [text])

@@ -36,7 +36,7 @@ _CONFIG = {
     "title": {"color": "var(--ink)", "anchor": "start", "fontSize": 14},
 }
 _POINT = {"type": "point", "filled": True, "opacity": 1}
-_NOTHING: Json = {"data": {"values": [{}]}}
+_NO_DATA: Json = {"data": {"values": [{}]}}
 _REST = {"between": "95 % interval", "n": "n", "role": "role"}
 _MEAN = {"name": "point", "told": "mean"} | _REST
 _LADDER = (
@@ -106,7 +106,7 @@ def ladder(title: str, rungs: Sequence[Dot]) -> Plot:
     columns = {"name": "point", "spend": "spend", "told": "difference", "error": "standard error"} | _REST
     layers = [
         {"mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2}, "encoding": {"x": {"datum": 0}}}
-        | _NOTHING,
+        | _NO_DATA,
         bar("x", x, "low", "high", y=row),
         bar("x", x, "left", "right", y=row, color=_colour(values))
         | {"mark": {"type": "rule", "strokeWidth": 9, "opacity": 0.45}},
@@ -260,8 +260,8 @@ def _threshold(line: Line | None) -> list[Json]:
     y = {"datum": line.at, "type": "quantitative"}
     rule = {"type": "rule", "strokeDash": [3, 3], "color": "var(--good)"}
     text = {"type": "text", "align": "right", "dx": -4, "dy": -7, "text": line.name, "color": "var(--good)"}
-    label = [{"mark": text, "encoding": {"x": {"value": "width"}, "y": y}} | _NOTHING] if line.name else []
-    return [{"mark": rule, "encoding": {"y": y}} | _NOTHING, *label]
+    label = [{"mark": text, "encoding": {"x": {"value": "width"}, "y": y}} | _NO_DATA] if line.name else []
+    return [{"mark": rule, "encoding": {"y": y}} | _NO_DATA, *label]
 
 
 def _colour(values: Sequence[Json], legend: bool = False) -> Json:

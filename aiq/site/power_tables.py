@@ -65,12 +65,12 @@ def _tables(planning: Planning, target: str) -> Iterator[RenderableType]:
 def _range(plan: Plan, figure: Callable[[Prospect], float | None]) -> str | None:
     most = figure(plan.most)
     if plan.least is None:
-        return None if most is None else f"up to {_shown(most)}"
+        return None if most is None else f"up to {_text(most)}"
     least = figure(plan.least)
     if least is None or least == most:
-        return None if least is None else _shown(least)
-    return f"{_shown(least)} or more" if most is None else f"{_shown(least)} to {_shown(most)}"
+        return None if least is None else _text(least)
+    return f"{_text(least)} or more" if most is None else f"{_text(least)} to {_text(most)}"
 
 
-def _shown(value: float) -> str:
+def _text(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else cell(value)

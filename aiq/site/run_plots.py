@@ -18,7 +18,7 @@ _FEW: Final = 8  # up to so many distinct values get a bar each
 _MOST_SLICES: Final = 12
 _BAR: Final = {"type": "bar", "color": "var(--accent)", "opacity": 0.75}
 _COUNT: Final = {"name": "value", "told": "samples", "between": "share"}
-_OWN: Final = ("wrong", "failed", "limit", "cancelled")
+_BAD_ENDS: Final = ("wrong", "failed", "limit", "cancelled")
 _CURVE: Final = 16  # points of a band's edge
 
 
@@ -141,7 +141,7 @@ def flow(title: str, ways: Counter[tuple[str, str]]) -> Plot:
     for (route, _), number in ways.items():
         by_route[route] += number
     routes = [route for route, _ in by_route.most_common()]
-    ends = sorted({end for _, end in ways}, key=lambda end: (end in _OWN, end))
+    ends = sorted({end for _, end in ways}, key=lambda end: (end in _BAD_ENDS, end))
     gap = 0.06 * total
     middle, last = (
         _stacked(by_route.most_common(), gap),
@@ -168,7 +168,7 @@ def flow(title: str, ways: Counter[tuple[str, str]]) -> Plot:
     ]
     x = {"field": "x", "type": "quantitative", "axis": None, "scale": {"domain": [0, 2.5]}}
     y = {"field": "y", "type": "quantitative", "axis": None, "scale": {"reverse": True, "nice": False}}
-    shades = {end: "var(--bad)" if end in _OWN else "var(--good)" for end in ends} | {"other": "var(--accent)"}
+    shades = {end: "var(--bad)" if end in _BAD_ENDS else "var(--good)" for end in ends} | {"other": "var(--accent)"}
     colour = {
         "field": "kind",
         "type": "nominal",

@@ -33,7 +33,7 @@ class Section:
 
 def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     """Write the page of a sweep, finished or not, and what it needs beside it. Returns the page's path."""
-    view = _Shown(sweep)
+    view = _View(sweep)
     sections = [section for section in view.sections() if section.plots]
     plots = [plot for section in sections for plot in section.plots]
     names = {id(plot): f"plot-{place}" for place, plot in enumerate(plots, 1)}
@@ -64,7 +64,7 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     return folder.page_path
 
 
-class _Shown:
+class _View:
     """What the page says about a sweep, computed once. `points`: those that the plots show, finished and scored."""
 
     def __init__(self, sweep: Sweep) -> None:
@@ -164,7 +164,7 @@ class _Shown:
             yield heat_map(title, (self.sweep.short_name(across.name), self.sweep.short_name(down.name)), cells)
 
     def _slices(self, metric: str, along: Axis, split: Axis) -> Iterator[Plot]:
-        bounds, line = _within([point.metrics[metric] for point in self.points]), self._line()
+        bounds, line = _bounds([point.metrics[metric] for point in self.points]), self._line()
         for value in split.values:
             points = [point for point in _in_order(self.points, along) if point.axes[split.name] == value]
             dots = [self._dot(point, along, point.metrics[metric]) for point in points]
@@ -174,7 +174,7 @@ class _Shown:
 
     def _main_effects(self, metric: str) -> Iterator[Plot]:
         effects = [effect for effect in self.sweep.main_effects if effect.metric == metric]
-        bounds = _within([effect.estimate for effect in effects])
+        bounds = _bounds([effect.estimate for effect in effects])
         for axis in self.sweep.axes:
             estimates = {effect.value: effect.estimate for effect in effects if effect.axis == axis.name}
             short = self.sweep.short_name(axis.name)
@@ -189,7 +189,7 @@ def _in_order(points: Sequence[Point], axis: Axis) -> list[Point]:
     return sorted(points, key=lambda point: places.get(point.axes[axis.name], len(places)))
 
 
-def _within(estimates: Sequence[Estimate]) -> tuple[float, float]:
+def _bounds(estimates: Sequence[Estimate]) -> tuple[float, float]:
     ends = [end for estimate in estimates for end in (estimate.ci95 or (estimate.mean, estimate.mean))]
     return min(ends, default=0.0), max(ends, default=1.0)
 

@@ -15,7 +15,7 @@ from aiq.site.tables import Sheet, cell, interval, money, notes_of, number, p_va
 from aiq.stats.estimates import Estimate
 from aiq.stats.significance import LEVEL
 
-_LONGEST: Final = 24  # characters of a value in a table of points
+_MAX_CHARS: Final = 24  # characters of a value in a table of points
 _SPEND_HEADINGS: Final = ("calls", "tokens", "seconds", "cost")
 
 
@@ -29,16 +29,16 @@ def print_begin(sweep: Sweep) -> None:
 
 def _all_values(axis: Axis) -> str:
     """All values in full; long ones on a line each, with the number that represents them in other tables."""
-    if max(map(len, axis.values)) <= _LONGEST:
+    if max(map(len, axis.values)) <= _MAX_CHARS:
         return ", ".join(axis.values)
     return "\n".join(f"{place}: {value}" for place, value in enumerate(axis.values, 1))
 
 
 def _value(axis: Axis, value: str) -> str:
     """A value as tables show it: on an axis with long values, cut, with its number in front."""
-    if max(map(len, axis.values)) <= _LONGEST:
+    if max(map(len, axis.values)) <= _MAX_CHARS:
         return value
-    return shorten(f"{axis.values.index(value) + 1}: {value}", _LONGEST, placeholder="...")
+    return shorten(f"{axis.values.index(value) + 1}: {value}", _MAX_CHARS, placeholder="...")
 
 
 def print_resolves(sweep: Sweep) -> None:

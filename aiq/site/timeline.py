@@ -45,10 +45,10 @@ class _Timeline:
     def add(self, event: Json) -> None:
         kind, owner = event.get("type"), event.get("parent_id") or ""
         if kind == "tool_returned" and (call := self.calls.get(event["call_id"])):
-            call |= self._returned(event)
+            call |= self._result_fields(event)
         elif kind == "agent_finished" and (agent := self.agents.get(owner)):
             agent["seconds"] = round(event["time_ns"] / 1e9 - agent["at"], 3)
-            agent["output"] = self._place("output", event["output"])
+            agent["output"] = self._position("output", event["output"])
         elif fields := self._fields(event):
             parent = self.calls.get(owner)
             record = {"seq": event.get("seq"), "at": round(event.get("time_ns", 0) / 1e9, 3), **fields}
@@ -60,7 +60,7 @@ class _Timeline:
                 self.calls.setdefault(owner, record)
             self.events.append(record)
 
-    def _place(self, speaker: str, text: Any) -> int | None:
+    def _position(self, speaker: str, text: Any) -> int | None:
         return self.texts.setdefault((speaker, as_text(text)), len(self.texts)) if text else None
 
     def _fields(self, event: Json) -> Json:
@@ -68,35 +68,35 @@ class _Timeline:
         match event.get("type"):
             case "model_called":
                 texts = [(str(message.get("role")), content(message)) for message in event.get("messages") or ()]
-                messages = [self._place(role, text) for role, text in texts if text]
+                messages = [self._position(role, text) for role, text in texts if text]
                 return _model(event) | {
                     "messages": messages,
-                    "reply": self._place("reply", content(event.get("reply") or {})),
+                    "reply": self._position("reply", content(event.get("reply") or {})),
                 }
             case "tool_called":
                 return {"kind": "tool", "title": event["tool"], "arguments": event["arguments"]}
             case "tool_returned":
-                return {"kind": "tool", "title": event["tool"], **self._returned(event)}
+                return {"kind": "tool", "title": event["tool"], **self._result_fields(event)}
             case "decision":
                 title = f"{event['name']}: {as_text(event['value'])}"
-                detail = self._place("detail", event.get("detail"))
+                detail = self._position("detail", event.get("detail"))
                 return {"kind": "decision", "title": title, "cause": event.get("cause"), "text": detail}
             case "round":
                 fields = {"queries": event["queries"], "found": event["new_sources"], "gaps": event.get("gaps", ())}
                 return {"kind": "round", "title": f"round {event['number']}", **fields}
             case str(kind) if kind in _KINDS:
                 name, title, text = _KINDS[kind]
-                position = self._place("detail", event.get(text))
+                position = self._position("detail", event.get(text))
                 answer = {"answer": event["answer"]} if "answer" in event else {}
                 return {"kind": name, "title": str(event.get(title) or ""), "text": position, **answer}
         return {}
 
-    def _returned(self, event: Json) -> Json:
+    def _result_fields(self, event: Json) -> Json:
         return {
             "seconds": round((event.get("latency_ms") or 0) / 1000, 3),
             "error": None if event["success"] else event.get("error") or "failed",
             "found": event.get("sources", ()),
-            "text": self._place("tool", event.get("traceback") or event.get("content")),
+            "text": self._position("tool", event.get("traceback") or event.get("content")),
         }
 
 

@@ -18,7 +18,7 @@ from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.tables import rounded, score_value, spend_line
 from aiq.site.timeline import content
 
-_LONGEST: Final = 60  # characters of a value shown beside others
+_MAX_CHARS: Final = 60  # characters of a value shown beside others
 _GOLD: Final = {
     "answers": "accepted answers",
     "reference": "reference report",
@@ -63,12 +63,12 @@ def outline(value: Any) -> str:
         inside = {
             name: f" ({text})" if isinstance(value[name], Mapping) else f": {text}" for name, text in texts.items()
         }
-        line = ", ".join(f"{name}{inside[name]}" for name, text in texts.items() if _short(text))
-        blocks = [f"{name}:\n{indent(text, '  ')}" for name, text in texts.items() if not _short(text)]
+        line = ", ".join(f"{name}{inside[name]}" for name, text in texts.items() if _is_short(text))
+        blocks = [f"{name}:\n{indent(text, '  ')}" for name, text in texts.items() if not _is_short(text)]
         return "\n".join(filter(None, (line, *blocks)))
     if isinstance(value, list | tuple):
         items = [text for item in value if (text := outline(item))]
-        if not any(isinstance(item, Mapping) for item in value) and all(map(_short, items)):
+        if not any(isinstance(item, Mapping) for item in value) and all(map(_is_short, items)):
             return "; ".join(items)
         return "\n".join(f"- {indent(text, '  ')[2:]}" for text in items)
     if isinstance(value, bool) or value is None:
@@ -76,8 +76,8 @@ def outline(value: Any) -> str:
     return f"{rounded(value):.10g}" if isinstance(value, float) else str(value).strip()
 
 
-def _short(text: str) -> bool:
-    return len(text) <= _LONGEST and "\n" not in text and not text.startswith("- ")
+def _is_short(text: str) -> bool:
+    return len(text) <= _MAX_CHARS and "\n" not in text and not text.startswith("- ")
 
 
 def render_events(events: Iterable[EventData], short: Shorten) -> RenderableType:
