@@ -228,12 +228,12 @@ class RunPair:
         rule: FailureRule = "exclude" if self.judging else self.first.state.spec.failures.agent_failures
         for name in self.metrics:
             before, after = [state.by_sample(name, self.keys, rule) for state in self.states]
-            scores[name, None] = whole = Scored(self.first.state.spec.metrics[name], before, after)
+            scores[name, None] = overall = Scored(self.first.state.spec.metrics[name], before, after)
             for tag, samples in self.slices.items() if name in self.leading else ():
                 parts = [{key: run[key] for key in run if key in samples} for run in (before, after)]
-                scores[name, tag] = Scored(whole.metric, parts[0], parts[1])
+                scores[name, tag] = Scored(overall.metric, parts[0], parts[1])
             epochs = max(key.epoch for key in self.keys)
-            scores |= {(scored.metric.name, None): scored for scored in _passes(whole, epochs)}
+            scores |= {(scored.metric.name, None): scored for scored in _passes(overall, epochs)}
         return scores
 
     @cached_property

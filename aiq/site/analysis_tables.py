@@ -97,32 +97,32 @@ def _pair_sheets(pair: Pair) -> Iterator[Sheet]:
 
 def _sentence(pair: Pair, changes: Sequence[Change], *, spend: bool) -> str:
     """What a metric's numbers say: overall, at what cost, and on which slices something else or nothing."""
-    whole, slices = changes[0], changes[1:]
-    n, difference = whole.difference.n, whole.difference
+    overall, slices = changes[0], changes[1:]
+    n, difference = overall.difference.n, overall.difference
     bounds = f" ({_span(difference.ci95, plus)})" if difference.ci95 else ""
-    p = "" if whole.p is None else f", p = {whole.p:.3f}"
-    if whole.verdict == "equal":
+    p = "" if overall.p is None else f", p = {overall.p:.3f}"
+    if overall.verdict == "equal":
         text = f"{pair.second} and {pair.first} score the same on {plural(n, 'sample')}"
-    elif whole.verdict == "cannot tell":
+    elif overall.verdict == "cannot tell":
         text = f"the data cannot tell {pair.second} from {pair.first}: {plus(difference.mean)}{bounds}, n = {n}{p}"
     else:
-        scores = "scores" if whole.verdict in ("higher", "lower") else "is"
+        scores = "scores" if overall.verdict in ("higher", "lower") else "is"
         size = sorted(math.copysign(1, difference.mean) * end for end in difference.ci95 or ())
         bounds = f" ({number(size[0])} to {number(size[1])})" if size else ""
-        text = f"{pair.second} {scores} {whole.verdict} by {number(abs(difference.mean))}{bounds}"
+        text = f"{pair.second} {scores} {overall.verdict} by {number(abs(difference.mean))}{bounds}"
     if spend and (ratio := next((r for r in pair.spend if r.ratio), None)) is not None:
         text += f", at {ratio.ratio:.2f} times the {ratio.name}"
-    parts = [text, *([_remedy(whole)] if whole.verdict == "cannot tell" else [])]
-    distinct = [c for c in slices if c.verdict not in ("cannot tell", "equal", whole.verdict)]
+    parts = [text, *([_remedy(overall)] if overall.verdict == "cannot tell" else [])]
+    distinct = [c for c in slices if c.verdict not in ("cannot tell", "equal", overall.verdict)]
     parts += [f"{c.verdict} on {'='.join(c.slice or ())} by {number(abs(c.difference.mean))}" for c in distinct]
-    undecided = [c for c in slices if c.verdict == "cannot tell" != whole.verdict != "equal"]
+    undecided = [c for c in slices if c.verdict == "cannot tell" != overall.verdict != "equal"]
     undecided.sort(key=lambda c: math.inf if c.more is None else c.more)
     if undecided:
         first = undecided[0]
         others = f" and {plural(len(undecided) - 1, 'other slice')}" if undecided[1:] else ""
         where = f"{'='.join(first.slice or ())} (n = {first.difference.n}){others}"
         parts.append(f"on {where} the data cannot tell: there {_remedy(first)}")
-    return f"{whole.metric}: {'; '.join(parts)}."
+    return f"{overall.metric}: {'; '.join(parts)}."
 
 
 def _remedy(change: Change) -> str:

@@ -17,7 +17,7 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     undecided = f"; {plural(len(groups['cannot tell']), 'metric')} inconclusive" if groups["cannot tell"] else ""
     yield f"gate {'passed' if found.passed else 'FAILED'}{undecided}: {found.run} against {found.baseline}"
     yield from (f"cause: {why}" for why in found.causes)
-    yield from (f"changed since the baseline: {what}" for what in found.changed)
+    yield from (f"changed since the baseline: {line}" for line in found.changed)
     if worse := groups["worse"]:
         rows = [(m.metric, m.baseline, m.new, plus(m.change), _bound(m), m.margin) for m in worse]
         bound = f"{100 * (1 - found.settings.level):g} % bound"
@@ -96,8 +96,8 @@ def _metric_case(m: MetricGate, result: GateResult) -> tuple[str, str, bool]:
     if m.standing == "worse":
         return m.metric, f"{figures}; {_samples(m.metric, tuple(m.samples))}", False
     if m.standing == "cannot tell":
-        more = f"; {plural(m.more, 'more sample')} would tell" if m.more else ""
-        return m.metric, f"cannot tell: {figures}{more}", result.settings.inconclusive == "pass"
+        hint = f"; {plural(m.more, 'more sample')} would tell" if m.more else ""
+        return m.metric, f"cannot tell: {figures}{hint}", result.settings.inconclusive == "pass"
     return m.metric, "", False
 
 
