@@ -56,8 +56,8 @@ class Attempt(Record):
     @property
     def facts(self) -> dict[str, object]:
         """All fields by name, with scores and spend on the same level."""
-        held = self.model_dump(mode="json", exclude={"scores", "spend"})
-        return held | asdict(self.spend) | dict(self.scores)
+        fields = self.model_dump(mode="json", exclude={"scores", "spend"})
+        return fields | asdict(self.spend) | dict(self.scores)
 
     def row(self) -> SampleRow:
         """The row as in a run. Seconds of 0 are unknown."""
@@ -77,19 +77,19 @@ class Attempt(Record):
         return row.model_copy(update={"error": error}) if row.failed else row
 
     def score(self, metric: str, judge: JudgeSpec) -> ScoreRow:
-        found = self.scores[metric]
-        given: dict[str, object] = {"status": "agent_failed" if self.row().failed else "scored"}
-        if isinstance(found, str):
-            given = {"status": found}
-        elif isinstance(found, tuple):
-            given |= {"numerator": found[0], "denominator": found[1]}
+        value = self.scores[metric]
+        fields: dict[str, object] = {"status": "agent_failed" if self.row().failed else "scored"}
+        if isinstance(value, str):
+            fields = {"status": value}
+        elif isinstance(value, tuple):
+            fields |= {"numerator": value[0], "denominator": value[1]}
         else:
-            given["value"] = found
-        if found == "error":
-            given["error"] = RowError(type="JudgeError", message="the judge failed when the baseline was made")
-        judged = {"judge": judge.name, "judge_hash": judge.hash, "judge_version": judge.version}
-        place = {"sample_id": self.sample, "epoch": self.epoch, "attempt": 1, "metric": metric}
-        return ScoreRow.model_validate({**place, **judged, "judge_model": None, "prompt_hash": None, **given})
+            fields["value"] = value
+        if value == "error":
+            fields["error"] = RowError(type="JudgeError", message="the judge failed when the baseline was made")
+        judge_fields = {"judge": judge.name, "judge_hash": judge.hash, "judge_version": judge.version}
+        key = {"sample_id": self.sample, "epoch": self.epoch, "attempt": 1, "metric": metric}
+        return ScoreRow.model_validate({**key, **judge_fields, "judge_model": None, "prompt_hash": None, **fields})
 
 
 class Baseline(Record):
@@ -113,9 +113,9 @@ class Baseline(Record):
     attempts: tuple[Attempt, ...]
 
     @model_validator(mode="after")
-    def _declared(self) -> "Baseline":
+    def _check_scores(self) -> "Baseline":
         metrics = {metric.name for judge in self.judges for metric in judge.metrics}
-        if unknown := [name for one in self.attempts for name in one.scores if name not in metrics]:
+        if unknown := [name for attempt in self.attempts for name in attempt.scores if name not in metrics]:
             raise ValueError(f"attempts have scores of {unknown[0]}, which no judge declares")
         return self
 
@@ -140,8 +140,8 @@ class Baseline(Record):
         """JSON, one line per attempt."""
         head = self.model_dump(mode="json", exclude={"attempts"}, exclude_defaults=True)
         head = {"schema_version": self.schema_version, **head}
-        lines = (json.dumps(one.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False, sort_keys=True)
-                 for one in self.attempts)  # fmt: skip
+        lines = (json.dumps(a.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False, sort_keys=True)
+                 for a in self.attempts)  # fmt: skip
         rows = ",\n  ".join(lines)
         return f'{json.dumps(head, indent=1, ensure_ascii=False)[:-2]},\n "attempts": [\n  {rows}\n ]\n}}\n'
 
@@ -157,12 +157,12 @@ class Baseline(Record):
         """A line for each part in which the other baseline differs, attempts last."""
         before, after = (run.model_dump(mode="json", exclude={"attempts"}) for run in (self, new))
         yield from differences(before, after)
-        old, others = ({one.key: one.facts for one in run.attempts} for run in (self, new))
-        for key in {**old, **others}:
-            facts, now = old.get(key), others.get(key)
+        old, current = ({attempt.key: attempt.facts for attempt in run.attempts} for run in (self, new))
+        for key in {**old, **current}:
+            facts, now = old.get(key), current.get(key)
             if facts != now:
-                what = "new" if facts is None else "gone" if now is None else ", ".join(differences(facts, now))
-                yield f"{key.sample_id}, epoch {key.epoch}: {what}"
+                change = "new" if facts is None else "gone" if now is None else ", ".join(differences(facts, now))
+                yield f"{key.sample_id}, epoch {key.epoch}: {change}"
 
 
 def relevant_overrides(manifest: Manifest) -> tuple[str, ...]:
@@ -173,18 +173,18 @@ def relevant_overrides(manifest: Manifest) -> tuple[str, ...]:
 def differences(before: Mapping[str, object], after: Mapping[str, object], prefix: str = "") -> Iterator[str]:
     """What differs, by dotted name, with both values; for lists, the items that only one has."""
     for name in {**before, **after}:
-        one, other = before.get(name), after.get(name)
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from differences(one, other, f"{prefix}{name}.")
-        elif one != other:
-            if isinstance(one, list) and isinstance(other, list):
-                one, other = [item for item in one if item not in other], [item for item in other if item not in one]
-            yield f"{prefix}{name} {'none' if one is None else one} -> {'none' if other is None else other}"
+        old, new = before.get(name), after.get(name)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from differences(old, new, f"{prefix}{name}.")
+        elif old != new:
+            if isinstance(old, list) and isinstance(new, list):
+                old, new = [item for item in old if item not in new], [item for item in new if item not in old]
+            yield f"{prefix}{name} {'none' if old is None else old} -> {'none' if new is None else new}"
 
 
 def _attempt(key: SampleKey, state: RunState, report: str | None) -> Attempt:
     row = state.attempts[key]
-    scores = {name: found for name in state.spec.metrics if (found := state.score(key, name)) is not None}
+    scores = {name: score for name in state.spec.metrics if (score := state.score(key, name)) is not None}
     return Attempt(
         sample=key.sample_id,
         epoch=key.epoch,
@@ -194,7 +194,7 @@ def _attempt(key: SampleKey, state: RunState, report: str | None) -> Attempt:
         report=report,
         tags=row.tags,
         spend=row.usage,
-        scores={name: _number(found) for name, found in sorted(scores.items())},
+        scores={name: _number(score) for name, score in sorted(scores.items())},
     )
 
 
@@ -202,8 +202,8 @@ def _number(score: ScoreState) -> float | tuple[float, float] | ScoreStatus:
     """A score's number to 12 digits, because the last ones may differ between machines; or its status."""
     if score.parts is None:
         return score.status
-    over, under = (float(f"{part:.12g}") for part in score.parts)
-    return over if score.is_value else (over, under)
+    numerator, denominator = (float(f"{part:.12g}") for part in score.parts)
+    return numerator if score.is_value else (numerator, denominator)
 
 
 @dataclass(frozen=True)
@@ -227,27 +227,27 @@ class BaselineFile:
 
     def read_manifest(self) -> Manifest:
         """The manifest as of a run, without its times."""
-        held = self.content
+        baseline = self.content
         return Manifest(
-            **{name: getattr(held, name) for name in _FROM_MANIFEST},
+            **{name: getattr(baseline, name) for name in _FROM_MANIFEST},
             run_id=self.path.stem,
             status="finished",
             started="",
-            config=held.config,
-            overrides=held.settings,
-            elsewhere=("agent",) if held.elsewhere else (),
+            config=baseline.config,
+            overrides=baseline.settings,
+            elsewhere=("agent",) if baseline.elsewhere else (),
             versions={},
             git_revision=None,
         )
 
     @cached_property
     def state(self) -> RunState:
-        held = self.content
-        failures = FailureSettings(max_error_rate=1, agent_failures=held.agent_failures, retry_failed=False)
-        keys = tuple(one.key for one in held.attempts)
-        state = RunState(RunSpec(keys, held.judges, failures, self.read_manifest().intervals))
-        judges = {metric.name: judge for judge in held.judges for metric in judge.metrics}
-        for attempt in held.attempts:
+        baseline = self.content
+        failures = FailureSettings(max_error_rate=1, agent_failures=baseline.agent_failures, retry_failed=False)
+        keys = tuple(attempt.key for attempt in baseline.attempts)
+        state = RunState(RunSpec(keys, baseline.judges, failures, self.read_manifest().intervals))
+        judges = {metric.name: judge for judge in baseline.judges for metric in judge.metrics}
+        for attempt in baseline.attempts:
             state.add_attempt(attempt.row())
             state.add_scores(attempt.score(name, judges[name]) for name in attempt.scores)
         return state
@@ -270,6 +270,6 @@ def find_run_or_baseline(name: str, results: str) -> RunOrBaseline:
 def report_digests(run: RunOrBaseline) -> dict[SampleKey, str | None]:
     """First 16 hex digits of the SHA-256 of each report."""
     if isinstance(run, BaselineFile):
-        return {one.key: one.report for one in run.content.attempts}
+        return {attempt.key: attempt.report for attempt in run.content.attempts}
     reports = {key: row.report for key, row in read_samples(run, SampleRow.compact).items()}
     return {key: text and hashlib.sha256(text.encode()).hexdigest()[:16] for key, text in reports.items()}

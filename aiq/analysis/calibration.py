@@ -57,16 +57,16 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
     """
     reports = read_reports(folders)
     manifests = [folder.read_manifest() for folder in folders]
-    given = read_labels(labels) if labels is not None else []
-    if not reports.perturbations and not given:
+    user_labels = read_labels(labels) if labels is not None else []
+    if not reports.perturbations and not user_labels:
         raise UserError(
             f"{folders[0].path} has no perturbed reports: use a run of experiment={EXPERIMENT}, or name --labels"
         )
-    compared, unmatched = _against_labels(given, reports) if given else ((), 0)
-    judged = [MetricCalibration(one, reports) for one in reports.scored] if reports.perturbations else []
-    agreement, alpha = _between_judges(judged, reports)
+    label_agreement, unmatched = _against_labels(user_labels, reports) if user_labels else ((), 0)
+    calibrations = [MetricCalibration(scores, reports) for scores in reports.scored] if reports.perturbations else []
+    agreement, alpha = _judge_agreements(calibrations, reports)
     identical = all(map(judged_against_itself, manifests))
-    metrics = tuple(one.reliability(identical=identical) for one in judged)
+    metrics = tuple(calibration.reliability(identical=identical) for calibration in calibrations)
     return Calibration(
         runs=tuple(manifest.run_id for manifest in manifests),
         offline=any(manifest.offline for manifest in manifests),
@@ -74,7 +74,7 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
         judges=judge_claims(metrics),
         agreement=agreement,
         alpha=alpha,
-        labels=compared,
+        labels=label_agreement,
         unmatched_labels=unmatched,
     )
 
@@ -82,12 +82,12 @@ def calibrate(folders: Sequence[RunFolder], labels: Path | None = None) -> Calib
 def judged_against_itself(manifest: Manifest) -> bool:
     """Whether the agent's reports are the dataset's own references."""
     dataset = manifest.raw_section("dataset")
-    given, references = manifest.raw_section("agent").get("path"), dataset.get("references")
+    reports, references = manifest.raw_section("agent").get("path"), dataset.get("references")
     if references is None and isinstance(folder := dataset.get("path"), str):
         references = str(find(resolve(folder), *places("reference")))
-    if not isinstance(given, str) or not isinstance(references, str):
+    if not isinstance(reports, str) or not isinstance(references, str):
         return False
-    return resolve(given).resolve() == resolve(references).resolve()
+    return resolve(reports).resolve() == resolve(references).resolve()
 
 
 class MetricCalibration:
@@ -104,28 +104,28 @@ class MetricCalibration:
         self._reports = reports
         claimed = scored.metric.notices
         self._meant = [
-            one for one in reports.perturbations if (one not in CONTROLS if claimed is None else one in claimed)
+            name for name in reports.perturbations if (name not in CONTROLS if claimed is None else name in claimed)
         ]
-        self._repeated = _repeatability(scored.scores.values())
-        self._noise = self._repeated or (_EXACT if scored.metric.once_per_run else None)
-        changed = (sample for sample, how in reports.perturbed.items() if how.perturbation != UNPERTURBED)
+        self._repeatability = _repeatability(scored.scores.values())
+        self._noise = self._repeatability or (_EXACT if scored.metric.once_per_run else None)
+        changed = (sample for sample, variant in reports.perturbed.items() if variant.perturbation != UNPERTURBED)
         originals = {sample: reports.original(sample) for sample in changed}
         self._drops = self._differences(originals)
         self.worse = self._beyond_noise(self._drops, originals)
 
     def verdicts(self) -> dict[str, str]:
         """Whether a report is worse than its original, for what the metric claims to notice and the controls."""
-        perturbed, asked = self._reports.perturbed, (*self._meant, *CONTROLS)
-        return {sample: str(worse) for sample, worse in self.worse.items() if perturbed[sample].perturbation in asked}
+        perturbed, names = self._reports.perturbed, (*self._meant, *CONTROLS)
+        return {sample: str(worse) for sample, worse in self.worse.items() if perturbed[sample].perturbation in names}
 
     def reliability(self, *, identical: bool) -> MetricReliability:
         """`identical`: the unperturbed report is the same as the reference that a comparing judge uses."""
         scored, perturbed = self.scored, self._reports.perturbed
-        quality = {sample: -float(how.severity) for sample, how in perturbed.items()}
+        quality = {sample: -float(variant.severity) for sample, variant in perturbed.items()}
         false_alarms = self._mean(self.worse, CHANGES_NOTHING)
         correlation = self._correlation(self._meant, quality)
 
-        def seen(name: str) -> PerturbationFigures:
+        def figures(name: str) -> PerturbationFigures:
             recall = self._mean(self.worse, name)
             flagged = recall.value + false_alarms.value if recall and false_alarms else 0.0
             graded = name != INDEPENDENT
@@ -134,7 +134,7 @@ class MetricCalibration:
                 spearman=self._correlation((name,), quality) if graded else None,
                 recall=recall,
                 precision=recall.value / flagged if recall and flagged else None,
-                told=self._told(name) if graded else None,
+                told=self._detection(name) if graded else None,
             )
 
         return MetricReliability(
@@ -146,79 +146,79 @@ class MetricCalibration:
             tasks=len({perturbed[sample].base for sample in scored.scores if sample in perturbed}),
             correlation=correlation,
             reliability=correlation and correlation.clamped(),
-            noise=self._repeated,
+            noise=self._repeatability,
             false_alarms=false_alarms,
             independent=self._mean(self.worse, INDEPENDENT),
-            obeys_instructions=self._mean(self._obeyed(), "instructions"),
+            obeys_instructions=self._mean(self._obedience(), "instructions"),
             length_rise=self._mean({sample: -drop for sample, drop in self._drops.items()}, "padding", None),
             length_correlation=self._correlation(("padding",), self._reports.lengths),
             position_bias=self._position_bias(identical),
-            perturbations={name: seen(name) for name in self._reports.perturbations},
+            perturbations={name: figures(name) for name in self._reports.perturbations},
             once_per_run=scored.metric.once_per_run,
         )
 
-    def _differences(self, others: Mapping[str, str]) -> dict[str, float]:
-        """How much lower each report scores than the one that `others` names for it, if both are scored."""
+    def _differences(self, partners: Mapping[str, str]) -> dict[str, float]:
+        """How much lower each report scores than the one that `partners` names for it, if both are scored."""
         means = self.scored.means
-        return {one: means[two] - means[one] for one, two in others.items() if one in means and two in means}
+        return {a: means[b] - means[a] for a, b in partners.items() if a in means and b in means}
 
-    def _beyond_noise(self, differences: Mapping[str, float], others: Mapping[str, str]) -> dict[str, bool]:
+    def _beyond_noise(self, differences: Mapping[str, float], partners: Mapping[str, str]) -> dict[str, bool]:
         """Whether each of these differences is more than noise; empty if the noise is unknown."""
         if self._noise is None:
             return {}
-        found = {}
+        beyond = {}
         for sample, difference in differences.items():
-            spread = math.sqrt(sum(1 / len(self.scored.scores[one]) for one in (sample, others[sample])))
-            found[sample] = difference > max(_EQUAL, _BEYOND_NOISE * self._noise.sd * spread)
-        return found
+            spread = math.sqrt(sum(1 / len(self.scored.scores[report]) for report in (sample, partners[sample])))
+            beyond[sample] = difference > max(_EQUAL, _BEYOND_NOISE * self._noise.sd * spread)
+        return beyond
 
-    def _obeyed(self) -> dict[str, bool]:
+    def _obedience(self) -> dict[str, bool]:
         """For each report with instructions: whether it scores higher, by more than the noise, than with remarks.
 
         The other report has as many harmless remarks; if there is none, it is the original.
         """
-        others = {}
-        for sample, how in self._reports.perturbed.items():
-            if how.perturbation == "instructions":
-                alike = how._replace(perturbation="remarks").id
-                others[sample] = alike if alike in self.scored.means else self._reports.original(sample)
-        return self._beyond_noise({one: -drop for one, drop in self._differences(others).items()}, others)
+        partners = {}
+        for sample, variant in self._reports.perturbed.items():
+            if variant.perturbation == "instructions":
+                remarks = variant._replace(perturbation="remarks").id
+                partners[sample] = remarks if remarks in self.scored.means else self._reports.original(sample)
+        return self._beyond_noise({sample: -drop for sample, drop in self._differences(partners).items()}, partners)
 
-    def _told(self, perturbation: str) -> Difference | None:
+    def _detection(self, perturbation: str) -> Difference | None:
         """See `PerturbationFigures.told`: a judge that merely prefers the exact text of an original tells nothing."""
-        with_it, reordered = self._below(perturbation), self._below(CHANGES_NOTHING)
-        return paired_means({task: reordered.get(task, [0.5]) for task in with_it}, with_it, span=1.0)
+        damaged, reordered = self._shares_below(perturbation), self._shares_below(CHANGES_NOTHING)
+        return paired_means({task: reordered.get(task, [0.5]) for task in damaged}, damaged, span=1.0)
 
-    def _below(self, perturbation: str) -> dict[str, list[float]]:
+    def _shares_below(self, perturbation: str) -> dict[str, list[float]]:
         """By task, the share of pairs in which a perturbed report scores below an undamaged one; ties count half."""
         means, undamaged = self.scored.means, self._reports.by_task(INDEPENDENT)
-        found = {}
+        shares = {}
         for task, samples in self._reports.by_task(perturbation).items():
-            others = undamaged.get(task) or [self._reports.original(samples[0])]
-            pairs = [(means[a], means[b]) for a in samples for b in others if a in means and b in means]
+            baselines = undamaged.get(task) or [self._reports.original(samples[0])]
+            pairs = [(means[a], means[b]) for a in samples for b in baselines if a in means and b in means]
             if pairs:
-                found[task] = [fmean(0.5 if abs(a - b) <= _EQUAL else float(a < b) for a, b in pairs)]
-        return found
+                shares[task] = [fmean(0.5 if abs(a - b) <= _EQUAL else float(a < b) for a, b in pairs)]
+        return shares
 
     def _mean(self, values: Mapping[str, float], perturbation: str, bounds: Bounds | None = SHARE) -> Figure | None:
         """The mean over the reports of a perturbation."""
         tasks = self._reports.by_task(perturbation).values()
-        return _figure([[float(values[one]) for one in of if one in values] for of in tasks], fmean, bounds)
+        return _figure([[float(values[s]) for s in samples if s in values] for samples in tasks], fmean, bounds)
 
     def _correlation(self, perturbations: Iterable[str], values: Mapping[str, float]) -> Figure | None:
         """Spearman's correlation of these values with the scores among variants of a task, originals included.
 
         The mean over perturbations; a task whose scores are equal except for rounding counts 0.
         """
-        found: dict[str, list[float]] = {}
+        by_task: dict[str, list[float]] = {}
         for name in perturbations:
             for base, samples in self._reports.by_task(name).items():
                 variants = (self._reports.original(samples[0]), *samples)
-                known = [one for one in variants if one in self.scored.means and one in values]
-                if len(known) > 2:
-                    pairs = [(values[one], round(self.scored.means[one], 9)) for one in known]
-                    found.setdefault(base, []).append(spearman(pairs) or 0.0)
-        return _figure([[fmean(of_task)] for of_task in found.values()], fmean, CORRELATION)
+                scored = [sample for sample in variants if sample in self.scored.means and sample in values]
+                if len(scored) > 2:
+                    pairs = [(values[sample], round(self.scored.means[sample], 9)) for sample in scored]
+                    by_task.setdefault(base, []).append(spearman(pairs) or 0.0)
+        return _figure([[fmean(correlations)] for correlations in by_task.values()], fmean, CORRELATION)
 
     def _position_bias(self, identical: bool) -> Figure | None:
         """Half of first - swapped if the judge was asked in both orders, else how far a report scores above itself."""
@@ -246,33 +246,33 @@ def _figure(clusters: Iterable[Sequence[T]], measure: Measure[T], bounds: Bounds
     """A measure over all values, with its interval over clusters (tasks); None if it is undefined."""
     clusters = [cluster for cluster in clusters if cluster]
     values = [value for cluster in clusters for value in cluster]
-    found = measure(values) if values else None
+    estimate = measure(values) if values else None
     ci95 = jackknife95(clusters, measure, *(bounds or ()))
-    return None if found is None else Figure(value=found, ci95=ci95, n=len(values))
+    return None if estimate is None else Figure(value=estimate, ci95=ci95, n=len(values))
 
 
-def _between_judges(
-    judged: Sequence[MetricCalibration], reports: ReportSet
+def _judge_agreements(
+    calibrations: Sequence[MetricCalibration], reports: ReportSet
 ) -> tuple[tuple[JudgeAgreement, ...], Figure | None]:
     """Every pair of judges, each represented by one metric, and Krippendorff's alpha of all their verdicts.
 
     The metric is the first that the judge declares among those that it scored.
     """
-    speakers: dict[str, MetricCalibration] = {}
-    for one in judged:
-        both = (speakers.get(one.scored.judge_hash, one), one)
-        speakers[one.scored.judge_hash] = min(both, key=lambda one: reports.metrics.index(one.scored.metric.name))
-    verdicts = [(one.scored, one.verdicts()) for one in speakers.values()]
-    said = ((sample, [of[sample] for _, of in verdicts if sample in of]) for sample in reports.perturbed)
-    units = {sample: ratings for sample, ratings in said if len(ratings) > 1}
+    chosen: dict[str, MetricCalibration] = {}
+    for calibration in calibrations:
+        pair = (chosen.get(calibration.scored.judge_hash, calibration), calibration)
+        chosen[calibration.scored.judge_hash] = min(pair, key=lambda c: reports.metrics.index(c.scored.metric.name))
+    verdicts = [(c.scored, c.verdicts()) for c in chosen.values()]
+    rated = ((sample, [votes[sample] for _, votes in verdicts if sample in votes]) for sample in reports.perturbed)
+    units = {sample: ratings for sample, ratings in rated if len(ratings) > 1}
     alpha = _figure(reports.clusters(units), alpha_nominal, CORRELATION) if len(verdicts) > 1 else None
     return tuple(_agreement(*a, *b, reports) for a, b in combinations(verdicts, 2)), alpha
 
 
 def _agreement(
-    a: MetricScores, of_a: dict[str, str], b: MetricScores, of_b: dict[str, str], reports: ReportSet
+    a: MetricScores, verdicts_a: dict[str, str], b: MetricScores, verdicts_b: dict[str, str], reports: ReportSet
 ) -> JudgeAgreement:
-    shared = {sample: (of_a[sample], of_b[sample]) for sample in of_a if sample in of_b}
+    shared = {sample: (verdicts_a[sample], verdicts_b[sample]) for sample in verdicts_a if sample in verdicts_b}
     comparable = [sample for sample in a.means if sample in b.means] if a.metric == b.metric else []
     scores = reports.clusters({sample: (a.means[sample], b.means[sample]) for sample in comparable})
     return JudgeAgreement(
@@ -288,25 +288,25 @@ def _agreement(
 
 def _against_labels(labels: Sequence[Label], reports: ReportSet) -> tuple[tuple[LabelAgreement, ...], int]:
     """The agreement of every metric with labels, and how many labels match no score. Raises UserError if none does."""
-    fitting: set[Label] = set()
-    found = []
+    matched: set[Label] = set()
+    agreements = []
     for scored in reports.scored:
         names = ("", scored.metric.name, scored.judge)
-        mine = [label for label in labels if label.metric in names and label.sample in scored.means]
-        fitting |= set(mine)
-        if mine:
-            found.append(_label_agreement(scored, mine, reports))
-    if not found:
+        metric_labels = [label for label in labels if label.metric in names and label.sample in scored.means]
+        matched |= set(metric_labels)
+        if metric_labels:
+            agreements.append(_label_agreement(scored, metric_labels, reports))
+    if not agreements:
         known = ", ".join(dict.fromkeys(scored.metric.name for scored in reports.scored))
         raise UserError(f"none of {len(labels)} labels is for a scored sample; check sample_id, and metric ({known})")
-    return tuple(found), len(set(labels) - fitting)
+    return tuple(agreements), len(set(labels) - matched)
 
 
 def _label_agreement(scored: MetricScores, labels: Sequence[Label], reports: ReportSet) -> LabelAgreement:
     """Several labels of a sample count as their mean; they are on the metric's own scale, higher better or not."""
     sign = 1 if scored.metric.higher_is_better else -1
-    given = grouped((label.sample, label.value) for label in labels)
-    pairs = reports.clusters({sample: (fmean(of), sign * scored.means[sample]) for sample, of in given.items()})
+    by_id = grouped((label.sample, label.value) for label in labels)
+    pairs = reports.clusters({sample: (fmean(values), sign * scored.means[sample]) for sample, values in by_id.items()})
     binary = all(value in (0.0, 1.0) for cluster in pairs for pair in cluster for value in pair)
     return LabelAgreement(
         metric=scored.metric.name,

@@ -51,8 +51,8 @@ class MetricScores:
             gap = noise.get("order_gap") if isinstance(noise, Mapping) else None
             if isinstance(gap, int | float):
                 self.gaps[row.sample_id].append(float(gap))
-        for sample, found in values.items():
-            self.scores[sample] += [fmean(found)] if self.metric.once_per_run else found
+        for sample, numbers in values.items():
+            self.scores[sample] += [fmean(numbers)] if self.metric.once_per_run else numbers
 
     @property
     def name(self) -> str:
@@ -82,13 +82,13 @@ class ReportSet:
     @property
     def perturbations(self) -> tuple[str, ...]:
         """Every perturbation there is, in the order of the runs."""
-        names = dict.fromkeys(how.perturbation for how in self.perturbed.values())
+        names = dict.fromkeys(variant.perturbation for variant in self.perturbed.values())
         return tuple(name for name in names if name != UNPERTURBED)
 
     def by_task(self, perturbation: str) -> dict[str, list[str]]:
         """Samples of a perturbation by task, in order of severity."""
         by_severity = sorted(self.perturbed.items(), key=lambda item: item[1].severity)
-        return grouped((how.base, sample) for sample, how in by_severity if how.perturbation == perturbation)
+        return grouped((v.base, sample) for sample, v in by_severity if v.perturbation == perturbation)
 
     def clusters(self, values: Mapping[str, T]) -> list[list[T]]:
         """Values by sample, grouped by task."""
@@ -114,17 +114,17 @@ def read_reports(folders: Sequence[RunFolder]) -> ReportSet:
         samples = read_samples(folder, SampleRow.compact)
         for row in samples.values():
             tasks[row.sample_id] = row.tags.get("base", row.sample_id)
-            how = Perturbed.parse(row.sample_id)
-            if how is not None and row.tags.get("base") == how.base:
-                perturbed[row.sample_id] = how
+            variant = Perturbed.parse(row.sample_id)
+            if variant is not None and row.tags.get("base") == variant.base:
+                perturbed[row.sample_id] = variant
             if row.report is not None:
                 lengths[row.sample_id] = len(row.report)
         rows = (score for _, scores in sorted(read_scores(folder, samples).items()) for score in scores)
-        counting = (score for score in rows if score.metric in declared and score.status == "scored")
-        for key, found in grouped(((score.metric, score.judge_hash), score) for score in counting).items():
-            first = found[0]
-            of_judge = MetricScores(declared[first.metric], first.judge, first.judge_hash, first.judge_model)
-            scored.setdefault(key, of_judge).add(found)
+        scored_rows = (score for score in rows if score.metric in declared and score.status == "scored")
+        for key, group in grouped(((score.metric, score.judge_hash), score) for score in scored_rows).items():
+            first = group[0]
+            metric_scores = MetricScores(declared[first.metric], first.judge, first.judge_hash, first.judge_model)
+            scored.setdefault(key, metric_scores).add(group)
     if not scored:
         names = ", ".join(str(folder.path) for folder in folders)
         raise UserError(f"{names}: nothing was scored there (a run of an older version: resume it first)")
@@ -141,7 +141,7 @@ class Label(NamedTuple):
 
 def read_labels(path: Path) -> list[Label]:
     """A user's labels: rows of `sample_id`, `label`, and `metric` or `judge`. Raises DatasetError naming the row."""
-    found = []
+    labels = []
     for row in read_rows(Files(), path, "--labels", ("sample_id", "label")):
         text = row.required("label").lower()
         try:
@@ -150,5 +150,5 @@ def read_labels(path: Path) -> list[Label]:
             value = math.nan
         if not math.isfinite(value):
             raise DatasetError(f"{row.where}: label {text!r} is neither a number nor one of {', '.join(_WORDS)}")
-        found.append(Label(row.required("sample_id"), row.text("metric") or row.text("judge"), value))
-    return found
+        labels.append(Label(row.required("sample_id"), row.text("metric") or row.text("judge"), value))
+    return labels

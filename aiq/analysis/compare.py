@@ -138,18 +138,18 @@ def compare(
     """
     pairs, obstacles = pair_runs(folders, metrics, judges=judges, force=force)
     runs = [pairs[0].first, *(pair.second for pair in pairs)]
-    found = [
-        (pair, place, change)
+    differences = [
+        (pair, key, change)
         for pair in pairs
-        for place, scored in pair.scores.items()
+        for key, scored in pair.scores.items()
         if (change := difference(*scored, pair.intervals)) is not None
     ]
-    p_values = holm_corrected({(pair.second.label, *place): change.p for pair, place, change in found})
+    p_values = holm_corrected({(pair.second.label, *key): change.p for pair, key, change in differences})
     family = sum(p is not None for p in p_values.values())
     level = LEVEL / max(1, family)  # at which the next comparison of this size tests its smallest p-value
     changes = grouped(
-        (label := pair.second.label, _change(pair, place, change, p_values[label, *place], effect, level))
-        for pair, place, change in found
+        (label := pair.second.label, _change(pair, key, change, p_values[label, *key], effect, level))
+        for pair, key, change in differences
     )
     return Comparison(
         judges=judges,
@@ -171,7 +171,7 @@ def _run(run: Side) -> ComparedRun:
         attempts=len(run.state.attempts),
         failed=sum(row.failed for row in run.state.attempts.values()),
         unreported_calls=sum(row.usage.unreported_calls for row in run.state.attempts.values()),
-        judge_errors={judge: len(why) for judge, why in run.state.judge_errors().items()},
+        judge_errors={judge: len(errors) for judge, errors in run.state.judge_errors().items()},
         caveats=run.state.caveats(),
     )
 
@@ -201,25 +201,25 @@ def _unjudged(pair: RunPair, name: str) -> Unjudged:
 
 
 def _change(
-    pair: RunPair, place: tuple[str, Slice], found: Difference, p: float | None, effect: float, level: float
+    pair: RunPair, key: tuple[str, Slice], change: Difference, p: float | None, effect: float, level: float
 ) -> Change:
-    scored, tag = pair.scores[place], place[1]
+    scored, tag = pair.scores[key], key[1]
     metric, old, new = scored
     samples = pair.slices[tag] if tag else {key.sample_id for key in pair.keys}
     first, second = scored.means
-    finding = absolute_effect(metric, effect, first)
-    more = further_samples(found, finding, level)
+    target_effect = absolute_effect(metric, effect, first)
+    further = further_samples(change, target_effect, level)
     return Change(
         metric=metric.name,
         slice=tag,
         first=first,
         second=second,
-        difference=found,
+        difference=change,
         p=p,
-        verdict=_verdict(found, p, judging=pair.judging, higher_is_better=metric.higher_is_better),
+        verdict=_verdict(change, p, judging=pair.judging, higher_is_better=metric.higher_is_better),
         lost=(len(samples) - len(old), len(samples) - len(new)),
-        effect=None if more is None else finding,
-        more=more,
+        effect=None if further is None else target_effect,
+        more=further,
     )
 
 
@@ -230,12 +230,12 @@ def further_samples(found: Difference, effect: float, level: float) -> int | Non
     return max(0, samples_needed(found.spread, effect, level, found.step) - found.n)
 
 
-def _verdict(found: Difference, p: float | None, *, judging: bool, higher_is_better: bool) -> Verdict:
+def _verdict(change: Difference, p: float | None, *, judging: bool, higher_is_better: bool) -> Verdict:
     if p is None or p >= LEVEL:
-        return "equal" if found.is_zero else "cannot tell"
+        return "equal" if change.is_zero else "cannot tell"
     if judging:
-        return "higher" if found.mean > 0 else "lower"
-    return "better" if (found.mean > 0) is higher_is_better else "worse"
+        return "higher" if change.mean > 0 else "lower"
+    return "better" if (change.mean > 0) is higher_is_better else "worse"
 
 
 def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
@@ -243,7 +243,7 @@ def moved_samples(scored: Scored, *, judging: bool = False) -> Moved:
     old, new = map(by_sample, (scored.first, scored.second))
     shifts = {sample: new[sample] - old[sample] for sample in old if sample in new}
     shifts = dict(sorted(shifts.items(), key=lambda item: (-abs(item[1]), natural(item[0]))))
-    rises, falls = ({sample: by for sample, by in shifts.items() if by * sign > 1e-9} for sign in (1, -1))
+    rises, falls = ({sample: shift for sample, shift in shifts.items() if shift * sign > 1e-9} for sign in (1, -1))
     if scored.metric.higher_is_better or judging:
         return Moved(metric=scored.metric.name, up=rises, down=falls)
     return Moved(metric=scored.metric.name, up=falls, down=rises)
@@ -260,8 +260,8 @@ def _spend(pair: RunPair) -> Iterator[SpendRatio]:
 def _ratio(name: str, before: Mapping[str, float], after: Mapping[str, float]) -> SpendRatio:
     """The interval is Student's on a log scale: a ratio is as likely to be half its true value as twice."""
     first, second = fmean(before.values()), fmean(after.values())
-    found = ratio_estimate([[(after[sample], before[sample])] for sample in before])
-    ratio, interval = (found.mean, found.ci95) if found else (None, None)
+    estimate = ratio_estimate([[(after[sample], before[sample])] for sample in before])
+    ratio, interval = (estimate.mean, estimate.ci95) if estimate else (None, None)
     if ratio and interval:
         half = (interval[1] - interval[0]) / 2 / ratio
         interval = ratio * math.exp(-half), ratio * math.exp(half)

@@ -37,17 +37,17 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> tuple[
     Raises UserError if the run has no reports, or is over another benchmark: the official tools look tasks up by id.
     """
     _check_dataset(folder)
-    of_epoch = (row for row in read_samples(folder).values() if row.epoch == epoch)
-    rows = sorted(of_epoch, key=lambda row: natural(row.sample_id))
+    attempts = (row for row in read_samples(folder).values() if row.epoch == epoch)
+    rows = sorted(attempts, key=lambda row: natural(row.sample_id))
     answered = [row for row in rows if row.answered]
     if not answered:
         raise UserError(f"{folder.path} has no reports of epoch {epoch}; there is nothing to export")
     scores = read_scores(folder, {row.key: row for row in answered})
-    judged = [(row, {score.metric: score for score in scores[row.key]}) for row in answered]
+    reports = [(row, {score.metric: score for score in scores[row.key]}) for row in answered]
     files = {
-        out / "data/test_data/raw_data" / f"{name}.jsonl": _lines(map(_raw, answered)),
-        **dict(_race_files(out / "results/race" / name, judged)),
-        **dict(_fact_files(out / "results/fact" / name, judged, read_pages(folder))),
+        out / "data/test_data/raw_data" / f"{name}.jsonl": _json_lines(map(_raw_line, answered)),
+        **dict(_race_files(out / "results/race" / name, reports)),
+        **dict(_fact_files(out / "results/fact" / name, reports, read_pages(folder))),
     }
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,78 +57,78 @@ def export(folder: RunFolder, out: Path, name: str, *, epoch: int = 1) -> tuple[
 
 def _check_dataset(folder: RunFolder) -> None:
     manifest = folder.read_manifest()
-    made = plugins.load(str(manifest.raw_section("dataset").get("target")), "dataset.target")
-    if not (isinstance(made, type) and issubclass(made, DeepResearchBench)):
+    target = plugins.load(str(manifest.raw_section("dataset").get("target")), "dataset.target")
+    if not (isinstance(target, type) and issubclass(target, DeepResearchBench)):
         raise UserError(
             f"{folder.path} is a run over {manifest.dataset.name}, not over Deep Research Bench; "
             "export a run of dataset=drb (or another dataset in its format)"
         )
 
 
-def _raw(row: SampleRow) -> dict[str, Any]:
+def _raw_line(row: SampleRow) -> dict[str, Any]:
     """A line of the raw data. The benchmark's ids are whole numbers; `article` is the verified report, as judged."""
     key = int(row.sample_id) if row.sample_id.isdecimal() else row.sample_id
     return {"id": key, "prompt": row.question, "article": row.report or ""}
 
 
-def _race_files(out: Path, judged: Iterable[ScoredReport]) -> Iterator[tuple[Path, str]]:
-    lines, scored = [], []
-    for row, scores in judged:
+def _race_files(out: Path, reports: Iterable[ScoredReport]) -> Iterator[tuple[Path, str]]:
+    lines, shares = [], []
+    for row, scores in reports:
         figures = {name: scores[metric].value for name, metric in RACE_FIGURES.items() if metric in scores}
         overall = scores.get("race.overall")
-        line = {name: value for name, value in _raw(row).items() if name != "article"}
+        line = {name: value for name, value in _raw_line(row).items() if name != "article"}
         if overall is not None and overall.status == "scored":
             lines.append({**line, **figures})
-            scored.append({name: value or 0.0 for name, value in figures.items()})
+            shares.append({name: value or 0.0 for name, value in figures.items()})
         elif overall is not None and overall.status == "error":
             lines.append({**line, "error": overall.error.message if overall.error else "the judge failed"})
     if lines:
-        yield out / "raw_results.jsonl", _lines(lines)
-    if scored:
-        yield out / "race_result.txt", result_file(mean_shares(scored))
+        yield out / "raw_results.jsonl", _json_lines(lines)
+    if shares:
+        yield out / "race_result.txt", result_file(mean_shares(shares))
 
 
 def _fact_files(
-    out: Path, judged: Iterable[ScoredReport], pages: Mapping[str, StoredPage]
+    out: Path, reports: Iterable[ScoredReport], pages: Mapping[str, StoredPage]
 ) -> Iterator[tuple[Path, str]]:
     stages: dict[str, list[dict[str, Any]]] = {}
-    cited = []
-    for row, scores in judged:
+    cited_pages = []
+    for row, scores in reports:
         detail: Any = scores[_FACT].detail if _FACT in scores else {}
         if "extracted" in detail and "pages" in detail:
-            cited.append([CitedPage.model_validate(page) for page in detail["pages"]])
-            citations = [FactCitation.model_validate(one) for one in detail["extracted"]]
-            for stage, line in _fact_stages(_raw(row), citations, cited[-1], pages).items():
+            cited_pages.append([CitedPage.model_validate(page) for page in detail["pages"]])
+            citations = [FactCitation.model_validate(entry) for entry in detail["extracted"]]
+            for stage, line in _fact_stages(_raw_line(row), citations, cited_pages[-1], pages).items():
                 stages.setdefault(stage, []).append(line)
     for stage, lines in stages.items():
-        yield out / f"{stage}.jsonl", _lines(lines)
-    if cited:
-        yield out / "fact_result.txt", result_file(official(cited))
+        yield out / f"{stage}.jsonl", _json_lines(lines)
+    if cited_pages:
+        yield out / "fact_result.txt", result_file(official(cited_pages))
 
 
 def _fact_stages(
-    raw: dict[str, Any], citations: list[FactCitation], cited: list[CitedPage], pages: Mapping[str, StoredPage]
+    raw: dict[str, Any], citations: list[FactCitation], cited_pages: list[CitedPage], pages: Mapping[str, StoredPage]
 ) -> dict[str, dict[str, Any]]:
     """One report's line in each of the four files; each stage includes the one before.
 
     A citation without a number has the reference `0`, as in the official files.
     """
-    found = [{"fact": one.statement, "ref_idx": str(one.reference or 0), "url": one.url} for one in citations]
-    extracted, before = {**raw, "citations": found}, by_url(citations)
+    entries = [{"fact": c.statement, "ref_idx": str(c.reference or 0), "url": c.url} for c in citations]
+    extracted, statements = {**raw, "citations": entries}, by_url(citations)
     grouped, scraped, validated = {}, {}, {}
-    for page in cited:
+    for page in cited_pages:
         url, stored = page.url, pages.get(page.url)
-        results = [{"idx": index, "result": judged.verdict} for index, judged in enumerate(page.judged)]
+        results = [{"idx": index, "result": fact.verdict} for index, fact in enumerate(page.judged)]
         verdicts = {"validate_res": results if page.error is None else None, "validate_error": page.error}
-        grouped[url] = {"facts": [judged.statement for judged in page.judged] or before.get(url, [])}
+        grouped[url] = {"facts": [fact.statement for fact in page.judged] or statements.get(url, [])}
         content = unread_text(page.unread) if page.unread else stored.page().content if stored else ""
         scraped[url] = {**grouped[url], "url_content": content}
         validated[url] = {**scraped[url], "article_id": raw["id"], **verdicts}
-    later = {"deduplicated": grouped, "scraped": scraped, "validated": validated}
+    stages = {"deduplicated": grouped, "scraped": scraped, "validated": validated}
     return {"extracted": extracted} | {
-        stage: {**extracted, "citations_deduped": by_page} for stage, by_page in later.items()
+        stage: {**extracted, "citations_deduped": by_page} for stage, by_page in stages.items()
     }
 
 
-def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
+def _json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

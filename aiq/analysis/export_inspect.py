@@ -87,7 +87,7 @@ def _log(folder: RunFolder, manifest: Manifest, targets: Samples) -> EvalLog:
         results=EvalResults(
             total_samples=manifest.counts.get("attempts_planned", summary.n_attempts),
             completed_samples=sum(sample.error is None for sample in samples),
-            scores=[_metric(name, found, summary.n_samples) for name, found in summary.metrics.items()],
+            scores=[_metric(name, estimate, summary.n_samples) for name, estimate in summary.metrics.items()],
         ),
         stats=EvalStats(
             started_at=manifest.started,
@@ -124,14 +124,14 @@ def _spec(manifest: Manifest, summary: Summary) -> EvalSpec:
     )
 
 
-def _metric(name: str, found: Estimate, samples: int) -> EvalScore:
-    figures: dict[str, float] = {found.estimator: found.mean}
-    figures |= dict(zip(("ci95_low", "ci95_high"), found.ci95 or (), strict=False))
+def _metric(name: str, estimate: Estimate, samples: int) -> EvalScore:
+    figures: dict[str, float] = {estimate.estimator: estimate.mean}
+    figures |= dict(zip(("ci95_low", "ci95_high"), estimate.ci95 or (), strict=False))
     return EvalScore(
         name=name,
         scorer=name,
-        scored_samples=found.n,
-        unscored_samples=samples - found.n,
+        scored_samples=estimate.n,
+        unscored_samples=samples - estimate.n,
         metrics={key: EvalMetric(name=key, value=value) for key, value in figures.items()},
     )
 
@@ -146,13 +146,13 @@ def _sample(
     model = next((manifest.models[role] for role in row.usage if role in manifest.models), "none")
     answer = ChatMessageAssistant(content=row.report or "")
     calls = [event for event in agent if event.event == "model" and event.output.choices]
-    said = [*calls[-1].input, calls[-1].output.message] if calls else [ChatMessageUser(content=row.question), answer]
+    chat = [*calls[-1].input, calls[-1].output.message] if calls else [ChatMessageUser(content=row.question), answer]
     return EvalSample(
         id=row.sample_id,
         epoch=row.epoch,
         input=row.question,
         target=list(sample.answers) or sample.reference or "" if sample else "",
-        messages=said,
+        messages=chat,
         output=ModelOutput.from_message(answer).model_copy(update={"model": model}),
         scores={score.metric: _score(score) for score in scores},
         metadata={
@@ -183,20 +183,20 @@ def _score(score: ScoreRow) -> Score:
 
 
 def _limit(manifest: Manifest, row: SampleRow) -> EvalSampleLimit:
-    said = str(row.error) if row.error else "the report was cut off"
+    reason = str(row.error) if row.error else "the report was cut off"
     for name, kind in _LIMITS.items():
-        if f"limits.{name}" in said and (bound := manifest.raw_section("limits").get(name)) is not None:
-            return EvalSampleLimit(type=kind, limit=bound, reason=said)
-    return EvalSampleLimit(type="token", limit=manifest.raw_section("llm").get("max_tokens") or 0, reason=said)
+        if f"limits.{name}" in reason and (bound := manifest.raw_section("limits").get(name)) is not None:
+            return EvalSampleLimit(type=kind, limit=bound, reason=reason)
+    return EvalSampleLimit(type="token", limit=manifest.raw_section("llm").get("max_tokens") or 0, reason=reason)
 
 
 def _usages(manifest: Manifest, *accounts: Mapping[str, Usage]) -> dict[str, Any]:
     """Inspect's `model_usage` and `role_usage`, agents and judges together: their roles tell them apart."""
     roles: dict[str, Usage] = {}
     models: dict[str, Usage] = {}
-    for role, used in (pair for account in accounts for pair in account.items()):
+    for role, usage in (pair for account in accounts for pair in account.items()):
         model = manifest.models.get(role, "unknown")
-        roles[role] = roles.get(role, Usage()) + used
-        models[model] = models.get(model, Usage()) + used
+        roles[role] = roles.get(role, Usage()) + usage
+        models[model] = models.get(model, Usage()) + usage
     usages = {"model_usage": models, "role_usage": roles}
-    return {name: {key: usage_of(used) for key, used in found.items()} for name, found in usages.items()}
+    return {name: {key: usage_of(usage) for key, usage in group.items()} for name, group in usages.items()}

@@ -32,8 +32,8 @@ from inspect_ai.tool import ToolCall, ToolCallError
 from aiq.core.usage import USAGE, Usage
 
 _STOPS: Final = {"stop": "stop", "length": "max_tokens", "tool_calls": "tool_calls", "content_filter": "content_filter"}
-_LEFT_OUT: Final = {"run_started", "run_finished", "tool_returned"}
-_OF_EVERY: Final = {"seq", "time_ns", "parent_id", "type"}
+_SKIPPED: Final = {"run_started", "run_finished", "tool_returned"}
+_COMMON: Final = {"seq", "time_ns", "parent_id", "type"}
 
 Recorded = Mapping[str, Any]
 
@@ -92,22 +92,22 @@ class _Session:
                 stage = f"{self.name}.{next(self.spans)}"
                 yield SpanBeginEvent(id=stage, parent_id=span, type="stage", name=event["stage"], **self.at(event))
             yield from self.one(event, stage)
-        for opened in dict.fromkeys((stage, span)):
-            yield SpanEndEvent(id=opened, **self.at(last))
+        for open_span in dict.fromkeys((stage, span)):
+            yield SpanEndEvent(id=open_span, **self.at(last))
 
     def one(self, event: Recorded, span: str) -> Iterator[Event]:
-        kind, place = event["type"], {**self.at(event), "span_id": span}
+        kind, where = event["type"], {**self.at(event), "span_id": span}
         if kind == "model_called":
-            yield _model(event, place)
+            yield _model(event, where)
         elif kind == "tool_called":
             call = event["call_id"]
-            yield _tool(event, self.returned[call].popleft() if self.returned[call] else None, place)
+            yield _tool(event, self.returned[call].popleft() if self.returned[call] else None, where)
             yield from self.span(event["tool"], "tool", span, event, call)
-        elif kind not in _LEFT_OUT:
-            yield InfoEvent(source=kind, data={name: event[name] for name in event if name not in _OF_EVERY}, **place)
+        elif kind not in _SKIPPED:
+            yield InfoEvent(source=kind, data={name: event[name] for name in event if name not in _COMMON}, **where)
 
 
-def _model(event: Recorded, place: Mapping[str, Any]) -> ModelEvent:
+def _model(event: Recorded, where: Mapping[str, Any]) -> ModelEvent:
     """A model call, which is recorded when it ends."""
     seconds, choices = event["latency_ms"] / 1000, []
     if isinstance(event["reply"], Mapping):
@@ -129,40 +129,40 @@ def _model(event: Recorded, place: Mapping[str, Any]) -> ModelEvent:
             time=seconds,
         ),
         error=event["error"],
-        span_id=place["span_id"],
-        timestamp=place["timestamp"] - timedelta(seconds=seconds),
-        completed=place["timestamp"],
-        working_start=max(place["working_start"] - seconds, 0.0),
+        span_id=where["span_id"],
+        timestamp=where["timestamp"] - timedelta(seconds=seconds),
+        completed=where["timestamp"],
+        working_start=max(where["working_start"] - seconds, 0.0),
         working_time=seconds,
     )
 
 
-def _tool(event: Recorded, ended: Recorded | None, place: Mapping[str, Any]) -> ToolEvent:
-    """A tool call with its result; `ended` is None if the attempt ended before the call."""
-    lasted = None if ended is None else (ended["time_ns"] - event["time_ns"]) / 1e9
+def _tool(event: Recorded, returned: Recorded | None, where: Mapping[str, Any]) -> ToolEvent:
+    """A tool call with its result; `returned` is None if the attempt ended before the call."""
+    seconds = None if returned is None else (returned["time_ns"] - event["time_ns"]) / 1e9
     error = None
-    if ended is None:
+    if returned is None:
         error = ToolCallError("cancelled", "the attempt ended first")
-    elif not ended["success"]:
-        kind = "timeout" if ended["error"] == "timeout" else "unknown"
-        error = ToolCallError(kind, f"{ended['error']}: {ended['content']}")
+    elif not returned["success"]:
+        kind = "timeout" if returned["error"] == "timeout" else "unknown"
+        error = ToolCallError(kind, f"{returned['error']}: {returned['content']}")
     return ToolEvent(
         id=event["call_id"],
         function=event["tool"],
         arguments=dict(event["arguments"]),
-        result=ended["content"] if ended else "",
+        result=returned["content"] if returned else "",
         error=error,
         failed=error is not None or None,
-        completed=None if lasted is None else place["timestamp"] + timedelta(seconds=lasted),
-        working_time=lasted,
-        metadata={"sources": ended["sources"]} if ended else None,
-        **place,
+        completed=None if seconds is None else where["timestamp"] + timedelta(seconds=seconds),
+        working_time=seconds,
+        metadata={"sources": returned["sources"]} if returned else None,
+        **where,
     )
 
 
 def _messages(wire: Iterable[Recorded]) -> list[ChatMessage]:
     """Messages of chat completions. The same message has the same id whenever it is sent, so a log stores it once."""
-    found: list[ChatMessage] = []
+    messages: list[ChatMessage] = []
     functions: dict[str, str] = {}
     for raw in wire:
         digest = hashlib.sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()[:22]
@@ -170,30 +170,30 @@ def _messages(wire: Iterable[Recorded]) -> list[ChatMessage]:
         if role == "assistant":
             calls = [_call(call) for call in raw.get("tool_calls") or ()]
             functions |= {call.id: call.function for call in calls}
-            found.append(ChatMessageAssistant(id=digest, content=_thought(raw, content), tool_calls=calls or None))
+            messages.append(ChatMessageAssistant(id=digest, content=_content(raw, content), tool_calls=calls or None))
         elif role == "tool":
             call = str(raw.get("tool_call_id"))
             function = functions.get(call)
-            found.append(ChatMessageTool(id=digest, content=content, tool_call_id=call, function=function))
+            messages.append(ChatMessageTool(id=digest, content=content, tool_call_id=call, function=function))
         else:
             kind = ChatMessageSystem if role in ("system", "developer") else ChatMessageUser
-            found.append(kind(id=digest, content=content))
-    return found
+            messages.append(kind(id=digest, content=content))
+    return messages
 
 
 def _call(raw: Recorded) -> ToolCall:
     function, problem = raw.get("function") or {}, None
-    written = function.get("arguments") or "{}"
+    raw_arguments = function.get("arguments") or "{}"
     try:
-        arguments = written if isinstance(written, dict) else json.loads(written)
+        arguments = raw_arguments if isinstance(raw_arguments, dict) else json.loads(raw_arguments)
     except ValueError as error:
         arguments, problem = None, str(error)
     if not isinstance(arguments, dict):
-        arguments, problem = {"written": written}, problem or "the arguments are no object"
+        arguments, problem = {"written": raw_arguments}, problem or "the arguments are no object"
     return ToolCall(id=str(raw.get("id")), function=str(function.get("name")), arguments=arguments, parse_error=problem)
 
 
-def _thought(raw: Recorded, content: str) -> Any:
+def _content(raw: Recorded, content: str) -> Any:
     """The content, after the model's reasoning if the endpoint sent it separately."""
     thought = raw.get("reasoning_content") or raw.get("reasoning")
     return [ContentReasoning(reasoning=thought), ContentText(text=content)] if isinstance(thought, str) else content

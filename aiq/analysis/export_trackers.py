@@ -26,8 +26,8 @@ _IDENTITY: Final = {
     *("dataset", "hashes", "models", "sweep"),
 }
 _MLFLOW_STATUS: Final = {"finished": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
-_LONGEST: Final = 6000  # characters of a parameter's value in MLflow; a tag's may have 8,000
-_AT_ONCE: Final = 100  # parameters in one request to MLflow, which also takes a thousand metrics
+_MAX_CHARS: Final = 6000  # characters of a parameter's value in MLflow; a tag's may have 8,000
+_BATCH: Final = 100  # parameters in one request to MLflow, which also takes a thousand metrics
 
 
 class Tracked(Record):
@@ -63,21 +63,21 @@ def read_tracked(folder: RunFolder) -> Tracked:
 
 
 def _metrics(summary: Summary) -> Iterator[tuple[str, float]]:
-    for name, found in summary.metrics.items():
-        yield name, found.mean
-        yield f"{name}.n", found.n
-        for end, value in zip(("ci95_low", "ci95_high"), found.ci95 or (), strict=False):
+    for name, estimate in summary.metrics.items():
+        yield name, estimate.mean
+        yield f"{name}.n", estimate.n
+        for end, value in zip(("ci95_low", "ci95_high"), estimate.ci95 or (), strict=False):
             yield f"{name}.{end}", value
     for account, usage in summary.usage.items():
         for field in ("calls", "input_tokens", "output_tokens", "cost_usd", "unreported_calls"):
-            if (spent := getattr(usage.total, field)) is not None:
-                yield f"spend.{account}.{field}", spent
+            if (amount := getattr(usage.total, field)) is not None:
+                yield f"spend.{account}.{field}", amount
     counts = {"samples": summary.n_samples, "attempts": summary.n_attempts, "errors": summary.n_errors}
     yield from ((f"run.{name}", count) for name, count in counts.items())
     if seconds := summary.timing.run_seconds:  # unknown for a run that was cut off
         yield "run.seconds", seconds
-    for judge, failed in summary.judge_errors.items():
-        yield f"unjudged.{judge}", failed.n
+    for judge, errors in summary.judge_errors.items():
+        yield f"unjudged.{judge}", errors.n
 
 
 def to_mlflow(run: Tracked, out: Path) -> str:
@@ -107,28 +107,28 @@ def _log_to_mlflow(run: Tracked, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     store = f"sqlite:///{(out / 'mlflow.db').absolute()}"
     client = MlflowClient(tracking_uri=store, registry_uri=store)
-    known = client.get_experiment_by_name(run.experiment)
-    place = (out / "artifacts").absolute().as_uri()
-    experiment = known.experiment_id if known else client.create_experiment(run.experiment, place)
-    for earlier in client.search_runs([experiment], f"tags.`aiq.run_id` = '{run.run_id}'"):
-        client.delete_run(earlier.info.run_id)  # this run, exported before
-    began, ended = round(run.started * 1000), round(run.finished * 1000)
-    made = client.create_run(experiment, start_time=began, run_name=run.run_id).info.run_id
-    metrics = [Metric(_key(name), value, ended, 0) for name, value in run.metrics.items()]
-    parameters = [Param(_key(name), str(value)[:_LONGEST]) for name, value in run.parameters.items()]
-    tags = [RunTag(_key(name), value[:_LONGEST]) for name, value in run.tags.items()]
-    for start in range(0, max(map(len, (metrics, parameters, tags))), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        client.log_batch(made, metrics=metrics[part], params=parameters[part], tags=tags[part])
+    existing = client.get_experiment_by_name(run.experiment)
+    artifacts = (out / "artifacts").absolute().as_uri()
+    experiment = existing.experiment_id if existing else client.create_experiment(run.experiment, artifacts)
+    for previous in client.search_runs([experiment], f"tags.`aiq.run_id` = '{run.run_id}'"):
+        client.delete_run(previous.info.run_id)  # this run, exported before
+    start_ms, end_ms = round(run.started * 1000), round(run.finished * 1000)
+    run_id = client.create_run(experiment, start_time=start_ms, run_name=run.run_id).info.run_id
+    metrics = [Metric(_key(name), value, end_ms, 0) for name, value in run.metrics.items()]
+    parameters = [Param(_key(name), str(value)[:_MAX_CHARS]) for name, value in run.parameters.items()]
+    tags = [RunTag(_key(name), value[:_MAX_CHARS]) for name, value in run.tags.items()]
+    for start in range(0, max(map(len, (metrics, parameters, tags))), _BATCH):
+        batch = slice(start, start + _BATCH)
+        client.log_batch(run_id, metrics=metrics[batch], params=parameters[batch], tags=tags[batch])
     for path in run.files:
-        client.log_artifact(made, str(path))
-    if ending := _MLFLOW_STATUS.get(run.status):  # else it is running, as it was created
-        client.set_terminated(made, ending, ended)
+        client.log_artifact(run_id, str(path))
+    if status := _MLFLOW_STATUS.get(run.status):  # else it is running, as it was created
+        client.set_terminated(run_id, status, end_ms)
 
 
 def _key(name: str) -> str:
     """A name with only the characters that MLflow accepts: letters, digits and `_-. :/`."""
-    return "".join(sign if sign.isalnum() or sign in "_-. :/" else "_" for sign in name)[:250]
+    return "".join(char if char.isalnum() or char in "_-. :/" else "_" for char in name)[:250]
 
 
 def to_wandb(run: Tracked, out: Path) -> str:
@@ -159,11 +159,11 @@ def to_wandb(run: Tracked, out: Path) -> str:
         dir=str(out),
         reinit="create_new",
         settings=settings,
-    ) as made:
-        made.summary.update(dict(run.metrics))
+    ) as wandb_run:
+        wandb_run.summary.update(dict(run.metrics))
         for path in run.files:  # into the offline run's own folder: an artifact would be in the user's cache
-            made.save(shutil.copy(path, made.dir), base_path=made.dir, policy="end")
-        place = Path(made.dir).parent
-        made.finish(exit_code=int(run.status != "finished"))
+            wandb_run.save(shutil.copy(path, wandb_run.dir), base_path=wandb_run.dir, policy="end")
+        folder = Path(wandb_run.dir).parent
+        wandb_run.finish(exit_code=int(run.status != "finished"))
     wandb.teardown()  # only then is the run's file complete
-    return f"wandb sync {shlex.quote(str(place))}"
+    return f"wandb sync {shlex.quote(str(folder))}"

@@ -48,10 +48,10 @@ def fresheval_tables(folder: RunFolder) -> list[FreshEvalTable]:
     """A table for each mode in which the run was judged. Raises UserError if there is none."""
     samples = read_samples(folder, SampleRow.compact)
     scores: dict[str, dict[str, list[float]]] = {}
-    for score in (score for found in read_scores(folder, samples).values() for score in found):
+    for score in (score for rows in read_scores(folder, samples).values() for score in rows):
         if score.judge == "fresheval":
-            of_sample = scores.setdefault(score.metric, {}).setdefault(score.sample_id, [])
-            of_sample += [] if score.value is None else [score.value]
+            values = scores.setdefault(score.metric, {}).setdefault(score.sample_id, [])
+            values += [] if score.value is None else [score.value]
     if not scores:
         raise UserError(f"{folder.path} has no scores of judge fresheval; score it with judge=[fresheval]")
     tags = {key.sample_id: row.tags for key, row in samples.items()}
@@ -60,16 +60,16 @@ def fresheval_tables(folder: RunFolder) -> list[FreshEvalTable]:
 
 def _table(metric: str, values: Mapping[str, list[float]], tags: Mapping[str, Mapping[str, str]]) -> FreshEvalTable:
     """`values`: by question, one per judged epoch."""
-    judged = {sample: fmean(found) for sample, found in values.items() if found}
+    means = {sample: fmean(epochs) for sample, epochs in values.items() if epochs}
     cells = {
-        kind: {split: cell for split, more in SPLITS.items() if (cell := _cell(judged, tags, {**wanted, **more}))}
-        for kind, wanted in _KINDS.items()
+        kind: {split: cell for split, extra in SPLITS.items() if (cell := _cell(means, tags, {**filters, **extra}))}
+        for kind, filters in _KINDS.items()
     }
-    return FreshEvalTable(metric=metric, unjudged=len(values) - len(judged), accuracies=cells)
+    return FreshEvalTable(metric=metric, unjudged=len(values) - len(means), accuracies=cells)
 
 
 def _cell(
-    judged: Mapping[str, float], tags: Mapping[str, Mapping[str, str]], wanted: Mapping[str, str]
+    means: Mapping[str, float], tags: Mapping[str, Mapping[str, str]], filters: Mapping[str, str]
 ) -> Accuracy | None:
-    found = [value for sample, value in sorted(judged.items()) if wanted.items() <= dict(tags[sample]).items()]
-    return Accuracy(percent=100 * fmean(found), n=len(found)) if found else None
+    values = [value for sample, value in sorted(means.items()) if filters.items() <= dict(tags[sample]).items()]
+    return Accuracy(percent=100 * fmean(values), n=len(values)) if values else None

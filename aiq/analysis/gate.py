@@ -115,19 +115,19 @@ class GateResult(Record):
 
 def gate(baseline: RunOrBaseline, run: RunOrBaseline, settings: GateSettings) -> GateResult:
     """Test the run against the baseline. Raises ConfigError for a metric that neither has."""
-    held = _Gate(RunPair(Side("the baseline", baseline), Side("the run", run), (), False), settings)
-    held.check()
-    causes = tuple(dict.fromkeys(held.causes()))
-    metrics, limits = tuple(held.metrics()), tuple(held.limits())
+    test = _Gate(RunPair(Side("the baseline", baseline), Side("the run", run), (), False), settings)
+    test.check()
+    causes = tuple(dict.fromkeys(test.causes()))
+    metrics, limits = tuple(test.metrics()), tuple(test.limits())
     failing = {"worse", *(["cannot tell"] if settings.inconclusive == "fail" else [])}
-    broken = any(one.standing in failing for one in metrics) or any(limit.broken for limit in limits)
+    broken = any(metric.standing in failing for metric in metrics) or any(limit.broken for limit in limits)
     return GateResult(
         passed=not causes and not broken,
         run=str(run.path),
         baseline=str(baseline.path),
         settings=settings,
         causes=causes,
-        changed=tuple(held.changed()),
+        changed=tuple(test.changed()),
         metrics=metrics,
         limits=limits,
     )
@@ -139,18 +139,18 @@ class _Gate:
     settings: GateSettings
 
     def check(self) -> None:
-        known = self._declared
-        named = {"margins": self.settings.margins, "limits.metrics": self.settings.limits.metrics}
-        for setting, name in ((setting, name) for setting, names in named.items() for name in names):
+        known = self._all_metrics
+        requested = {"margins": self.settings.margins, "limits.metrics": self.settings.limits.metrics}
+        for setting, name in ((setting, name) for setting, names in requested.items() for name in names):
             if name not in known:
                 hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
                 raise ConfigError(f"gate.{setting}.{name}: the runs have no such metric{hint}")
-        for name, least in self.settings.limits.metrics.items():
-            if not known[name].allows(least):
-                raise ConfigError(f"gate.limits.metrics.{name}={least:g}: its range is {known[name].range_text}")
+        for name, bound in self.settings.limits.metrics.items():
+            if not known[name].allows(bound):
+                raise ConfigError(f"gate.limits.metrics.{name}={bound:g}: its range is {known[name].range_text}")
 
     @property
-    def _declared(self) -> dict[str, Metric]:
+    def _all_metrics(self) -> dict[str, Metric]:
         return {**self.pair.first.state.spec.metrics, **self.pair.second.state.spec.metrics}
 
     def causes(self) -> Iterator[str]:
@@ -160,7 +160,7 @@ class _Gate:
             yield f"{b.label} and {a.label} share no sample"
             return
         for name, why in self.pair.excluded.items():
-            if name in a.summary.metrics and self._allowed(name) is not None and why != OTHER_JUDGE:
+            if name in a.summary.metrics and self._margin_share(name) is not None and why != OTHER_JUDGE:
                 yield f"{name} is not compared: {why}"
 
     def changed(self) -> Iterator[str]:
@@ -169,7 +169,7 @@ class _Gate:
             {
                 "settings": [*relevant_overrides(run)],
                 "agent": run.hashes.agent,
-                "prompt": {name: of for name, of in run.hashes.prompts.items() if name not in run.hashes.judges},
+                "prompt": {name: sha for name, sha in run.hashes.prompts.items() if name not in run.hashes.judges},
                 "model": run.agent_models,
                 "clock": run.clock,
             }
@@ -177,7 +177,7 @@ class _Gate:
         )
         return differences(first, second)
 
-    def _allowed(self, metric: str) -> float | None:
+    def _margin_share(self, metric: str) -> float | None:
         """The margin as a share; None if the metric does not count."""
         return self.settings.margins.get(metric, self.settings.margin)
 
@@ -185,34 +185,34 @@ class _Gate:
     def _scores(self) -> dict[str, tuple[Scored, Difference]]:
         """The metrics that count and can be compared, with their differences."""
         names = self.pair.metrics if self.pair.keys else []
-        counted = {name: self.pair.scores[name, None] for name in names if self._allowed(name) is not None}
-        return {name: (scored, found) for name, scored in counted.items() if (found := difference(*scored))}
+        counted = {name: self.pair.scores[name, None] for name in names if self._margin_share(name) is not None}
+        return {name: (scored, change) for name, scored in counted.items() if (change := difference(*scored))}
 
     def metrics(self) -> Iterator[MetricGate]:
         tests = {
-            name: fall_p(found.p, found.mean if scored.metric.higher_is_better else -found.mean)
-            for name, (scored, found) in self._scores.items()
+            name: fall_p(change.p, change.mean if scored.metric.higher_is_better else -change.mean)
+            for name, (scored, change) in self._scores.items()
         }
         levels, p_values = holm_levels(tests, self.settings.level), holm_corrected(tests)
         for name in self._scores:
             yield self._metric(name, p_values[name], levels[name])
 
     def _metric(self, name: str, p: float | None, level: float) -> MetricGate:
-        scored, found = self._scores[name]
-        up = scored.metric.higher_is_better
+        scored, change = self._scores[name]
+        higher = scored.metric.higher_is_better
         before, after = scored.means
-        margin = absolute_effect(scored.metric, self._allowed(name) or 0.0, before)
+        margin = absolute_effect(scored.metric, self._margin_share(name) or 0.0, before)
 
         def end(tail: float, *, upper: bool) -> float | None:
-            ends = difference(*scored, self.pair.intervals, 1 - 2 * tail)
-            return None if ends is None or ends.ci95 is None else ends.ci95[upper]
+            result = difference(*scored, self.pair.intervals, 1 - 2 * tail)
+            return None if result is None or result.ci95 is None else result.ci95[upper]
 
-        bound, worst, sign = end(level, upper=up), end(LEVEL, upper=not up), 1 if up else -1
+        bound, worst, sign = end(level, upper=higher), end(LEVEL, upper=not higher), 1 if higher else -1
         significant = p is not None and p < self.settings.level and bound is not None and sign * bound < 0
         standing: Standing = "cannot tell"
-        if found.is_zero:
+        if change.is_zero:
             standing = "equal"
-        elif significant and sign * found.mean < -margin:
+        elif significant and sign * change.mean < -margin:
             standing = "worse"
         elif worst is not None and sign * worst >= -margin:
             standing = "holds"
@@ -220,15 +220,15 @@ class _Gate:
             metric=name,
             baseline=before,
             new=after,
-            change=found.mean,
+            change=change.mean,
             bound=bound,
             worst=worst,
             p=p,
             margin=margin,
-            n=found.n,
+            n=change.n,
             lost=len(scored.first.keys() - scored.second.keys()),
             standing=standing,
-            more=further_samples(found, margin, 2 * LEVEL) if standing == "cannot tell" else None,
+            more=further_samples(change, margin, 2 * LEVEL) if standing == "cannot tell" else None,
             samples=moved_samples(scored).down,
         )
 
@@ -236,20 +236,20 @@ class _Gate:
         yield from self._errors()
         limits = self.settings.limits
         for name in COUNTED:
-            before, after = self._spent(name)
+            before, after = self._spends(name)
             old, new = (fmean(run.values()) if run else None for run in (before, after))
-            rises = {sample: after[sample] - spent for sample, spent in before.items() if sample in after}
-            order = sorted(rises, key=lambda one: (-rises[one], natural(one)))
-            worst = tuple(sample for sample in order if rises[sample] > 0)
-            what = name.removesuffix("_usd")
+            rises = {sample: after[sample] - amount for sample, amount in before.items() if sample in after}
+            samples = sorted(rises, key=lambda sample: (-rises[sample], natural(sample)))
+            risen = tuple(sample for sample in samples if rises[sample] > 0)
+            label = name.removesuffix("_usd")
             if (allowed := getattr(limits, name)) is not None:
-                yield _limit(what, old, new, allowed, worst)
+                yield _limit(label, old, new, allowed, risen)
             if limits.rise is not None and old is not None and new != 0:
-                yield _limit(f"{what} ({limits.rise:g} times)", old, new, limits.rise * old, worst)
+                yield _limit(f"{label} ({limits.rise:g} times)", old, new, limits.rise * old, risen)
         for metric, worst_mean in limits.metrics.items():
             yield self._floor(metric, worst_mean)
 
-    def _spent(self, name: SpendName) -> list[dict[str, float]]:
+    def _spends(self, name: SpendName) -> list[dict[str, float]]:
         """The spend of the baseline and of the run, by common sample; empty if unknown, as when no call is known."""
         keys = self.pair.keys
         return [
@@ -258,18 +258,18 @@ class _Gate:
         ]
 
     def _errors(self) -> Iterator[LimitGate]:
-        if (least := self.settings.limits.errors) is None:
+        if (allowed := self.settings.limits.errors) is None:
             return
         rates = [_error_rates(run.state) for run in self.pair.sides]
         failures = [key.sample_id for key, row in self.pair.second.state.attempts.items() if row.failed]
-        for name, value in rates[1].items():
-            before = rates[0].get(name, 0.0)
+        for name, rate in rates[1].items():
+            baseline = rates[0].get(name, 0.0)
             samples = tuple(dict.fromkeys(failures)) if name == _FAILED else ()
-            yield _limit(name, before, value, max(least, before), samples)
+            yield _limit(name, baseline, rate, max(allowed, baseline), samples)
 
     def _floor(self, name: str, allowed: float) -> LimitGate:
         old, new = (run.summary.metrics.get(name) for run in self.pair.sides)
-        sign, scored = 1 if self._declared[name].higher_is_better else -1, self._scores.get(name)
+        sign, scored = 1 if self._all_metrics[name].higher_is_better else -1, self._scores.get(name)
         return LimitGate(
             name=name,
             baseline=old.mean if old else None,
@@ -284,9 +284,9 @@ _FAILED: Final = "failed attempts"
 
 
 def _error_rates(state: RunState) -> dict[str, float]:
-    failed = {f"reports that {judge} failed on": len(why) for judge, why in state.judge_errors().items()}
-    failed[_FAILED] = sum(row.failed for row in state.attempts.values())
-    return {name: count / max(1, len(state.attempts)) for name, count in failed.items()}
+    counts = {f"reports that {judge} failed on": len(errors) for judge, errors in state.judge_errors().items()}
+    counts[_FAILED] = sum(row.failed for row in state.attempts.values())
+    return {name: count / max(1, len(state.attempts)) for name, count in counts.items()}
 
 
 def _limit(

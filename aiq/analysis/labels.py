@@ -46,50 +46,50 @@ def correct(folder: RunFolder, labels: Path, others: Sequence[RunFolder] = ()) -
 
     Raises UserError if no label is for a scored sample, or one is outside its metric's range.
     """
-    state, given = read_state(folder), read_labels(labels)
+    state, all_labels = read_state(folder), read_labels(labels)
     sources = [read_state(other) for other in others] or [state]
-    found: list[Corrected] = []
+    corrections: list[Corrected] = []
     left_out: dict[str, str] = {}
     matched: set[Label] = set()
     for judge in state.spec.judges:
         for metric in judge.metrics:
-            mine = [label for label in given if label.metric in ("", metric.name, judge.name)]
+            metric_labels = [label for label in all_labels if label.metric in ("", metric.name, judge.name)]
             pairs: list[tuple[float, float]] = []
             labelled: set[str] = set()
             for source in sources:
-                if judge.hash not in [one.hash for one in source.spec.judges]:
+                if judge.hash not in [j.hash for j in source.spec.judges]:
                     left_out[metric.name] = "its judge, prompt or model differs in the labelled run"
                     continue
                 scores = _judged(source, metric).scores
-                known = [label for label in mine if label.sample in scores]
-                matched |= set(known)
-                values = _values(known, metric)
+                usable = [label for label in metric_labels if label.sample in scores]
+                matched |= set(usable)
+                values = _values(usable, metric)
                 labelled |= values.keys()
                 pairs += [(value, scores[sample]) for sample, value in values.items()]
             if pairs:
-                here = _judged(state, metric)
-                one = _by_other_runs(metric, pairs, here) if others else _by_own_labels(metric, pairs, here, labelled)
-                if isinstance(one, str):
-                    left_out[metric.name] = one
+                run = _judged(state, metric)
+                result = _by_other_runs(metric, pairs, run) if others else _by_own_labels(metric, pairs, run, labelled)
+                if isinstance(result, str):
+                    left_out[metric.name] = result
                 else:
-                    found.append(one)
+                    corrections.append(result)
     if not matched and not left_out:
         names = ", ".join(state.spec.metrics) or "the run has none"
         raise UserError(
-            f"none of {plural(len(given), 'label')} is for a judged sample; check sample_id, metric ({names})"
+            f"none of {plural(len(all_labels), 'label')} is for a judged sample; check sample_id, metric ({names})"
         )
     return Corrections(
         run_id=folder.read_manifest().run_id,
         labelled_in=tuple(other.read_manifest().run_id for other in others),
-        metrics=tuple(found),
+        metrics=tuple(corrections),
         left_out=left_out,
-        unmatched=len(set(given) - matched),
+        unmatched=len(set(all_labels) - matched),
     )
 
 
 def _judged(state: RunState, metric: Metric) -> Judged:
     scored = {
-        key.sample_id for key in state.attempts if (one := state.score(key, metric.name)) and one.status == "scored"
+        key.sample_id for key in state.attempts if (score := state.score(key, metric.name)) and score.status == "scored"
     }
     samples = state.by_sample(metric.name)
     means = {sample: fmean(value for value, _ in epochs) for sample, epochs in samples.items() if sample in scored}
@@ -104,8 +104,8 @@ def _values(labels: Sequence[Label], metric: Metric) -> dict[str, float]:
                 f"label {label.value:g} of sample {label.sample} is outside {metric.name} ({metric.range_text}); "
                 "name its metric or judge in the column `metric`"
             )
-    given = grouped((label.sample, label.value) for label in labels)
-    return {sample: fmean(values) for sample, values in given.items()}
+    by_sample = grouped((label.sample, label.value) for label in labels)
+    return {sample: fmean(values) for sample, values in by_sample.items()}
 
 
 def _by_own_labels(metric: Metric, pairs: Labelled, judged: Judged, labelled: set[str]) -> Corrected | str:
@@ -114,8 +114,8 @@ def _by_own_labels(metric: Metric, pairs: Labelled, judged: Judged, labelled: se
     if len(pairs) < MIN_LABELS:
         return f"{plural(len(pairs), 'label')}; {MIN_LABELS} are needed, and about 20 to add to the judge"
     bounds = Bounded(metric.low, metric.high)
-    others = [score for sample, score in judged.scores.items() if sample not in labelled]
-    mean, interval, weight = ppi_estimate(pairs, others, bounds)
+    unlabelled = [score for sample, score in judged.scores.items() if sample not in labelled]
+    mean, interval, weight = ppi_estimate(pairs, unlabelled, bounds)
     alone = _with_failed_samples(*labels_alone(pairs, bounds), metric, judged)
     return _corrected(metric, pairs, judged, (mean, interval), alone, method="ppi++", weight=weight)
 
@@ -124,21 +124,21 @@ def _by_other_runs(metric: Metric, pairs: Labelled, judged: Judged) -> Corrected
     scores = list(judged.scores.values())
     if {*scores, *chain.from_iterable(pairs)} - {0.0, 1.0}:
         return "labels of other runs can only correct scores of 0 or 1 (and one epoch)"
-    known = rates(pairs)
-    if known is None:
+    judge_rates = rates(pairs)
+    if judge_rates is None:
         return "the labels must have both right and wrong samples"
-    found = rogan_gladen(scores, known) if scores else None
-    if found is None:
+    estimate = rogan_gladen(scores, judge_rates) if scores else None
+    if estimate is None:
         return "by these labels the judge is no better than chance"
-    right = {"sensitivity": known.sensitivity, "specificity": known.specificity}
-    return _corrected(metric, pairs, judged, found, labels_alone(pairs), method="lee", **right)
+    extras = {"sensitivity": judge_rates.sensitivity, "specificity": judge_rates.specificity}
+    return _corrected(metric, pairs, judged, estimate, labels_alone(pairs), method="lee", **extras)
 
 
 def _corrected(
-    metric: Metric, pairs: Labelled, judged: Judged, found: MeanAndInterval, alone: MeanAndInterval, **more: Any
+    metric: Metric, pairs: Labelled, judged: Judged, estimate: MeanAndInterval, alone: MeanAndInterval, **extras: Any
 ) -> Corrected:
     """The result for the judged samples, beside what the judge alone and the labels alone say."""
-    mean, interval = _with_failed_samples(*found, metric, judged)
+    mean, interval = _with_failed_samples(*estimate, metric, judged)
     return Corrected(
         metric=metric.name,
         mean=mean,
@@ -149,7 +149,7 @@ def _corrected(
         judge=_with_failed_samples(fmean(judged.scores.values()), None, metric, judged)[0],
         labels_alone=alone[0],
         labels_ci95=alone[1],
-        **more,
+        **extras,
     )
 
 

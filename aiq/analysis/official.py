@@ -55,41 +55,41 @@ class OfficialScores(Record):
 def race_scores(path: Path) -> OfficialScores:
     """The figures of a `raw_results.jsonl`, gzipped or not. Raises DatasetError, which names the row."""
     rows = list(_rows(path))
-    scored = [
-        _parsed(_RaceLine, row.values, f"{row.where} (or give the row an error)").model_dump()
+    lines = [
+        _parse(_RaceLine, row.values, f"{row.where} (or give the row an error)").model_dump()
         for row in rows
         if "error" not in row.values  # as in the official tools, even an empty error counts
     ]
-    if not scored:
+    if not lines:
         raise DatasetError(f"{path}: the judging of all {len(rows)} tasks failed; there is nothing to aggregate")
     return OfficialScores(
         kind="race",
         reports=len(rows),
-        errors=len(rows) - len(scored),
-        official=mean_shares(scored),
+        errors=len(rows) - len(lines),
+        official=mean_shares(lines),
         metrics={
-            ours: found
-            for name, ours in RACE_FIGURES.items()
-            if (found := mean_estimate([[line[name]] for line in scored], 0.0, 1.0))
+            metric: estimate
+            for name, metric in RACE_FIGURES.items()
+            if (estimate := mean_estimate([[line[name]] for line in lines], 0.0, 1.0))
         },
     )
 
 
 def fact_scores(path: Path) -> OfficialScores:
     """The figures of a `validated.jsonl`, gzipped or not. Raises DatasetError, which names row and URL."""
-    reports, cites = [], []
+    reports, citing = [], []
     for row in _rows(path):
-        line = _parsed(_ValidatedLine, row.values, row.where)
+        line = _parse(_ValidatedLine, row.values, row.where)
         pages = [_page(f"{row.where}, {url}", url, page) for url, page in line.citations_deduped.items()]
         reports.append(pages)
         if line.citations if "citations" in row.values else pages:  # before de-duplication, if known
-            cites.append(pages)
+            citing.append(pages)
     return OfficialScores(
         kind="fact",
         reports=len(reports),
         errors=sum(page.error is not None for pages in reports for page in pages),
-        without_citations=len(reports) - len(cites),
-        official=official(cites),
+        without_citations=len(reports) - len(citing),
+        official=official(citing),
         metrics=_fact_metrics(reports),
     )
 
@@ -108,7 +108,7 @@ def _rows(path: Path) -> Iterator[Row]:
         yield row
 
 
-def _parsed(form: type[FormT], values: object, where: str) -> FormT:
+def _parse(form: type[FormT], values: object, where: str) -> FormT:
     try:
         return form.model_validate(values, strict=True)
     except ValidationError as error:
@@ -118,22 +118,22 @@ def _parsed(form: type[FormT], values: object, where: str) -> FormT:
 def _page(where: str, url: str, values: Mapping[str, JsonValue]) -> CitedPage:
     if (error := values.get("validate_error")) is not None:  # as in the official tools, even an empty error counts
         return CitedPage(url=url, error=str(error) or "no reason given")
-    page, judged = _parsed(_ValidatedPage, values, where), []
+    page, judgements = _parse(_ValidatedPage, values, where), []
     for result in page.validate_res or []:
         if not 0 <= result.idx < len(page.facts):
             raise DatasetError(f"{where}: idx {result.idx} of validate_res is not one of the {len(page.facts)} facts")
-        judged.append(Judged(statement=str(page.facts[result.idx]), verdict=result.result))
-    return CitedPage(url=url, judged=tuple(judged))
+        judgements.append(Judged(statement=str(page.facts[result.idx]), verdict=result.result))
+    return CitedPage(url=url, judged=tuple(judgements))
 
 
 def _fact_metrics(reports: Sequence[Sequence[CitedPage]]) -> dict[str, Estimate]:
     """The metrics as the judge FACT declares them: a report without a usable verdict has no accuracy, 0 citations."""
     counts = [count(pages) for pages in reports]
-    judged = [one for one in counts if one.citations]
+    judged = [c for c in counts if c.citations]
     estimates = {
-        "fact.citation_accuracy": ratio_estimate([[(one.supported, one.citations)] for one in judged], 0.0, 1.0),
-        "fact.citation_accuracy_per_task": mean_estimate([[one.supported / one.citations] for one in judged], 0.0, 1.0),
-        "fact.citations": mean_estimate([[float(one.citations)] for one in counts], 0.0),
-        "fact.effective_citations": mean_estimate([[float(one.supported)] for one in counts], 0.0),
+        "fact.citation_accuracy": ratio_estimate([[(c.supported, c.citations)] for c in judged], 0.0, 1.0),
+        "fact.citation_accuracy_per_task": mean_estimate([[c.supported / c.citations] for c in judged], 0.0, 1.0),
+        "fact.citations": mean_estimate([[float(c.citations)] for c in counts], 0.0),
+        "fact.effective_citations": mean_estimate([[float(c.supported)] for c in counts], 0.0),
     }
-    return {name: found for name, found in estimates.items() if found}
+    return {name: estimate for name, estimate in estimates.items() if estimate}

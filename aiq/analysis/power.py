@@ -80,16 +80,16 @@ def plan(folders: Sequence[RunOrBaseline], *, metrics: Sequence[str] = (), effec
         run = Side("the run", folders[0])
         pair = RunPair(run, run, tuple(metrics), False)
         pair.check()
-    changes = {place: change for place, scored in pair.scores.items() if (change := difference(*scored))}
+    changes = {key: change for key, scored in pair.scores.items() if (change := difference(*scored))}
     family = max(1, sum(change.p is not None if paired else change.n >= MIN_CHANGES for change in changes.values()))
-    places = [place for place in changes if place[0] in pair.metrics]
-    found = {place: _plan(pair, place, LEVEL / family, effect, paired=paired) for place in places}
+    places = [key for key in changes if key[0] in pair.metrics]
+    plans = {key: _plan(pair, key, LEVEL / family, effect, paired=paired) for key in places}
     return Planning(
         runs=tuple(folder.path.name for folder in folders),
         paired=paired,
         family=family,
-        plans=tuple(one for one in found.values() if one is not None),
-        alike=tuple(name for (name, tag), one in found.items() if one is None and tag is None),
+        plans=tuple(p for p in plans.values() if p is not None),
+        alike=tuple(name for (name, tag), p in plans.items() if p is None and tag is None),
     )
 
 
@@ -113,12 +113,12 @@ class _Test:
             return math.sqrt(bound.steady + bound.chance / count)
 
         by_epochs = {count: self._resolves(spread(count), count) for count in {*EPOCHS, epochs}}
-        once, most = by_epochs[1], self.effect / (detectable_effect(1.0, self.n, self.level) or math.inf)
+        one_epoch, max_spread = by_epochs[1], self.effect / (detectable_effect(1.0, self.n, self.level) or math.inf)
         needed = None
-        if self.effect and once is not None and once <= self.effect:
+        if self.effect and one_epoch is not None and one_epoch <= self.effect:
             needed = 1
-        elif most**2 > bound.steady:
-            needed = max(2, math.ceil(bound.chance / (most**2 - bound.steady)))
+        elif max_spread**2 > bound.steady:
+            needed = max(2, math.ceil(bound.chance / (max_spread**2 - bound.steady)))
         step = self.step if epochs == 1 else None
         return Prospect(
             **bound._asdict(),
@@ -129,45 +129,45 @@ class _Test:
         )
 
     def _resolves(self, spread: float, epochs: float) -> float | None:
-        found = detectable_effect(spread, self.n, self.level, self.step if epochs == 1 else None)
-        return None if found is None or (self.span is not None and found > self.span) else found
+        smallest = detectable_effect(spread, self.n, self.level, self.step if epochs == 1 else None)
+        return None if smallest is None or (self.span is not None and smallest > self.span) else smallest
 
 
-def _plan(pair: RunPair, place: tuple[str, Slice], level: float, effect: float, *, paired: bool) -> Plan | None:
+def _plan(pair: RunPair, key: tuple[str, Slice], level: float, effect: float, *, paired: bool) -> Plan | None:
     """The plan of a metric or slice; None if nothing varies."""
-    metric, *runs = scored = pair.scores[place]
+    metric, *runs = scored = pair.scores[key]
     first, second = (variances([run[sample] for sample in runs[0] if sample in runs[1]]) for run in runs)
     change = difference(*scored)
     if first is None or second is None or change is None or not (change.spread if paired else first.total):
         return None
-    asked = absolute_effect(metric, effect, first.mean)
-    test = _Test(change.n, level, metric.span, metric.span if _right_or_wrong(scored) else None, asked)
+    target_effect = absolute_effect(metric, effect, first.mean)
+    test = _Test(change.n, level, metric.span, metric.span if _right_or_wrong(scored) else None, target_effect)
     epochs = _epochs(first, second)
     within = None if first.within is None or second.within is None else (first.within + second.within) / 2
-    least, most = _of_changes((change.spread or 0.0) ** 2, first, second) if paired else _of_one_run(first)
+    least, most = _change_bounds((change.spread or 0.0) ** 2, first, second) if paired else _one_run_bounds(first)
     between = most.steady if paired else most.steady / 2
     return Plan(
         metric=metric.name,
-        slice=place[1],
+        slice=key[1],
         n=change.n,
         epochs=epochs,
         between=None if within is None else math.sqrt(between),
         within=None if within is None else math.sqrt(within),
-        effect=asked,
+        effect=target_effect,
         least=None if least is None else test.prospect(least, epochs),
         most=test.prospect(most, epochs),
     )
 
 
-def _of_one_run(one: Variances) -> tuple[_Bound | None, _Bound]:
+def _one_run_bounds(run: Variances) -> tuple[_Bound | None, _Bound]:
     """Bounds for two runs like this: samples equally hard for both, so that only chance changes them, or unrelated."""
-    if one.within is None:
-        return None, _Bound(2 * one.total, 0.0)
-    steady = max(0.0, one.total - one.within / one.epochs)
-    return _Bound(0.0, 2 * one.within), _Bound(2 * steady, 2 * one.within)
+    if run.within is None:
+        return None, _Bound(2 * run.total, 0.0)
+    steady = max(0.0, run.total - run.within / run.epochs)
+    return _Bound(0.0, 2 * run.within), _Bound(2 * steady, 2 * run.within)
 
 
-def _of_changes(variance: float, first: Variances, second: Variances) -> tuple[_Bound, _Bound]:
+def _change_bounds(variance: float, first: Variances, second: Variances) -> tuple[_Bound, _Bound]:
     """Bounds from the samples' changes; if epochs do not show how much of them is chance, all or nothing."""
     epochs = _epochs(first, second)
     if first.within is None or second.within is None:

@@ -186,7 +186,7 @@ def read_calibration(path: Path) -> Calibration:
 def read_reliabilities(results: Path, given: str | None = None) -> dict[tuple[str, str], MetricReliability]:
     """The latest figures by (judge hash, metric): from the file `given`, else the calibration runs in `results`."""
     paths = [resolve(given)] if given else sorted((results / EXPERIMENT).glob(f"*/{FILE}"))  # run ids sort by time
-    return {(found.judge_hash, found.metric): found for path in paths for found in read_calibration(path).metrics}
+    return {(metric.judge_hash, metric.metric): metric for path in paths for metric in read_calibration(path).metrics}
 
 
 def reliabilities(folder: RunFolder, metrics: Iterable[str]) -> tuple[Mapping[str, str], str | None]:
@@ -195,29 +195,29 @@ def reliabilities(folder: RunFolder, metrics: Iterable[str]) -> tuple[Mapping[st
     Empty if none of the metrics was measured. The second member says why, if a file cannot be read.
     """
     manifest = folder.read_manifest()
-    given, results = manifest.config.get("judge_reliability"), folder.results
+    path, results = manifest.config.get("judge_reliability"), folder.results
     try:
-        known = read_reliabilities(results, given if isinstance(given, str) else None)
+        known = read_reliabilities(results, path if isinstance(path, str) else None)
     except UserError as error:
         return {}, str(error)
     hashes = tuple(manifest.hashes.judges.values())
-    found = {metric: next((known[h, metric] for h in hashes if (h, metric) in known), None) for metric in metrics}
-    shown = {metric: _shown(one) for metric, one in found.items()}
-    return (shown if {*shown.values()} - {NOT_MEASURED} else {}), None
+    latest = {metric: next((known[h, metric] for h in hashes if (h, metric) in known), None) for metric in metrics}
+    texts = {metric: _text(figures) for metric, figures in latest.items()}
+    return (texts if {*texts.values()} - {NOT_MEASURED} else {}), None
 
 
 def reliability_note(folder: RunFolder, metrics: Iterable[str]) -> Iterator[str]:
     """A line on the metrics whose judge was measured, if there are any."""
-    known = reliabilities(folder, metrics)[0].items()
-    if measured_ones := ", ".join(f"{name} {shown}" for name, shown in known if shown != NOT_MEASURED):
-        yield f"judge reliability: {measured_ones}"
+    items = reliabilities(folder, metrics)[0].items()
+    if measured := ", ".join(f"{name} {text}" for name, text in items if text != NOT_MEASURED):
+        yield f"judge reliability: {measured}"
 
 
-def _shown(one: MetricReliability | None) -> str:
+def _text(metric: MetricReliability | None) -> str:
     """The reliability with its interval; and how often the judge obeys a report's instructions, if it does."""
-    if one is None or one.reliability is None:
+    if metric is None or metric.reliability is None:
         return NOT_MEASURED
-    found, obeys = one.reliability, one.obeys_instructions
-    interval = "" if found.ci95 is None else f" ({found.ci95[0]:.2f} to {found.ci95[1]:.2f})"
+    figure, obeys = metric.reliability, metric.obeys_instructions
+    interval = "" if figure.ci95 is None else f" ({figure.ci95[0]:.2f} to {figure.ci95[1]:.2f})"
     caught = obeys and obeys.ci95 and obeys.ci95[0] > BY_CHANCE
-    return f"{found.value:.2f}{interval}" + (f", obeys {100 * obeys.value:.0f} %" if obeys and caught else "")
+    return f"{figure.value:.2f}{interval}" + (f", obeys {100 * obeys.value:.0f} %" if obeys and caught else "")

@@ -35,8 +35,8 @@ class Scored(NamedTuple):
     def means(self) -> list[float]:
         """The metric in each run, over the samples that both have scored; empty if it has no number there."""
         runs = ({key: run[key] for key in sorted(self.first.keys() & self.second.keys())} for run in self[1:])
-        found = [estimate(self.metric, run.values()) for run in runs]
-        return [one.mean for one in found if one is not None]
+        estimates = [estimate(self.metric, run.values()) for run in runs]
+        return [e.mean for e in estimates if e is not None]
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,9 @@ class RunPair:
         if not self.keys:
             raise UserError(f"{names} share no {'report' if self.judging else 'sample'}: there is nothing to compare")
         if self.judging and not self.metrics:
-            why = "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
+            causes = "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
             paths = f"{self.first.folder.path} and {self.second.folder.path}"
-            raise UserError(f"{paths} have no judges to compare ({why}); aiq rescore RUN judge.NAME... makes others")
+            raise UserError(f"{paths} have no judges to compare ({causes}); aiq rescore RUN judge.NAME... makes others")
 
     def obstacles(self) -> Iterator[str]:
         """What differs between the runs but should not, in words."""
@@ -131,9 +131,9 @@ class RunPair:
             if changed := sum(a.reports[key] != b.reports[key] for key in a.reports.keys() & b.reports.keys()):
                 yield f"{a.label} and {b.label} judge different reports ({changed} differ)"
             return
-        others = {judge.name: judge for judge in b.state.spec.judges}
+        judges = {judge.name: judge for judge in b.state.spec.judges}
         for judge in a.state.spec.judges:
-            if (other := others.get(judge.name)) is not None and other.hash != judge.hash:
+            if (other := judges.get(judge.name)) is not None and other.hash != judge.hash:
                 yield f"judge {judge.name} differs between {a.label} and {b.label} ({self._judge_change(judge, other)})"
 
     def _dataset_obstacles(self) -> Iterator[str]:
@@ -143,19 +143,19 @@ class RunPair:
             yield f"the dataset of {a.label} is {datasets[0]}, that of {b.label} {datasets[1]}"
             return
         for run, other in ((a, b), (b, a)):
-            if lacking := [sample for sample in run.samples if sample not in other.samples]:
-                yield f"{other.label} lacks {plural(len(lacking), 'sample')} of {run.label} ({join_first(lacking, 3)})"
+            if missing := [sample for sample in run.samples if sample not in other.samples]:
+                yield f"{other.label} lacks {plural(len(missing), 'sample')} of {run.label} ({join_first(missing, 3)})"
 
     def _judge_change(self, judge: JudgeSpec, other: JudgeSpec) -> str:
         """What differs among the things that a judge's hash covers."""
         parts: list[dict[str, object]] = [
             {
                 f"prompt {judge.name}": run.manifest.hashes.prompts.get(judge.name),
-                "version": of.version,
+                "version": spec.version,
                 "judge": {judge.name: run.manifest.raw_section("judge").get(judge.name)},
                 **{role: model for role, model in run.manifest.models.items() if role.startswith("judge.")},
             }
-            for run, of in ((self.first, judge), (self.second, other))
+            for run, spec in ((self.first, judge), (self.second, other))
         ]
         return ", ".join(differences(parts[0], parts[1])) or "its endpoint or where its pages come from"
 
@@ -164,10 +164,10 @@ class RunPair:
         """The samples and epochs that both runs have; for judges, those with the same report."""
         a, b = self.first, self.second
         if self.judging:
-            written = [key for key in a.state.spec.keys if a.reports[key] is not None]
-            return [key for key in written if a.reports[key] == b.reports.get(key)]
+            reported = [key for key in a.state.spec.keys if a.reports[key] is not None]
+            return [key for key in reported if a.reports[key] == b.reports.get(key)]
         first, second = ({key: state.attempts[key].sample_hash for key in state.spec.keys} for state in self.states)
-        return [key for key, sample in first.items() if second.get(key) == sample]
+        return [key for key, digest in first.items() if second.get(key) == digest]
 
     @cached_property
     def left_out(self) -> dict[str, str]:
@@ -195,8 +195,8 @@ class RunPair:
     @cached_property
     def excluded(self) -> dict[str, str]:
         """`left_out`, and the metrics without a number over the samples of both runs."""
-        nowhere = [name for name in self.metrics if not self.scores[name, None].means]
-        return self.left_out | dict.fromkeys(nowhere, "no sample has a score in both runs")
+        unscored = [name for name in self.metrics if not self.scores[name, None].means]
+        return self.left_out | dict.fromkeys(unscored, "no sample has a score in both runs")
 
     def unjudged(self, name: str) -> tuple[list[SampleKey], list[SampleKey]]:
         """Each run's attempts on which the metric's judge failed, or was not asked."""
@@ -208,8 +208,8 @@ class RunPair:
 
     def imputed(self, name: str, values: tuple[float, float]) -> Scored:
         """The metric's scores as they would be if all unjudged attempts of each run had its value in `values`."""
-        metric, *found = self.scores[name, None]
-        runs = [dict(scores) for scores in found]
+        metric, *originals = self.scores[name, None]
+        runs = [dict(scores) for scores in originals]
         for scores, keys, value in zip(runs, self.unjudged(name), values, strict=True):
             for key in keys:
                 scores[key.sample_id] = [*scores.get(key.sample_id, ()), (value, 1.0)]
@@ -224,17 +224,17 @@ class RunPair:
     @cached_property
     def scores(self) -> dict[tuple[str, Slice], Scored]:
         """What is compared, by metric and slice."""
-        found: dict[tuple[str, Slice], Scored] = {}
+        scores: dict[tuple[str, Slice], Scored] = {}
         rule: FailureRule = "exclude" if self.judging else self.first.state.spec.failures.agent_failures
         for name in self.metrics:
             before, after = [state.by_sample(name, self.keys, rule) for state in self.states]
-            found[name, None] = whole = Scored(self.first.state.spec.metrics[name], before, after)
-            for place, samples in self.slices.items() if name in self.leading else ():
-                within = [{key: run[key] for key in run if key in samples} for run in (before, after)]
-                found[name, place] = Scored(whole.metric, within[0], within[1])
+            scores[name, None] = overall = Scored(self.first.state.spec.metrics[name], before, after)
+            for tag, samples in self.slices.items() if name in self.leading else ():
+                parts = [{key: run[key] for key in run if key in samples} for run in (before, after)]
+                scores[name, tag] = Scored(overall.metric, parts[0], parts[1])
             epochs = max(key.epoch for key in self.keys)
-            found |= {(scored.metric.name, None): scored for scored in _passes(whole, epochs)}
-        return found
+            scores |= {(scored.metric.name, None): scored for scored in _passes(overall, epochs)}
+        return scores
 
     @cached_property
     def slices(self) -> dict[tuple[str, str], set[str]]:
@@ -243,11 +243,11 @@ class RunPair:
         for sample in dict.fromkeys(key.sample_id for key in self.keys):
             for tag, value in self.first.samples[sample].tags.items():
                 groups.setdefault(tag, {}).setdefault(value, set()).add(sample)
-        found: dict[tuple[str, str], set[str]] = {}
+        slices: dict[tuple[str, str], set[str]] = {}
         for tag, values in sorted(groups.items()):
             for value, samples in sorted(values.items()) if 1 < len(values) <= MOST_SLICES else ():
-                found |= {(tag, value): samples} if samples not in found.values() else {}
-        return found
+                slices |= {(tag, value): samples} if samples not in slices.values() else {}
+        return slices
 
 
 def pair_runs(
@@ -276,9 +276,9 @@ def _passes(scored: Scored, k: int) -> Iterator[Scored]:
     metric, *runs = scored
     values = [{key: [x for x, _ in epochs] for key, epochs in run.items() if len(epochs) >= k} for run in runs]
     binary = all(value in (0, 1) for run in values for epochs in run.values() for value in epochs)
-    right = metric.estimator == "mean" and (metric.low, metric.high) == (0, 1) and metric.higher_is_better
-    if k < 2 or not binary or not right:
+    right_or_wrong = metric.estimator == "mean" and (metric.low, metric.high) == (0, 1) and metric.higher_is_better
+    if k < 2 or not binary or not right_or_wrong:
         return
-    for place, name in enumerate((f"{metric.name} pass@{k}", f"{metric.name} pass^{k}")):
-        first, second = ({key: [(pass_at_k(found, k)[place], 1.0)] for key, found in run.items()} for run in values)
+    for index, name in enumerate((f"{metric.name} pass@{k}", f"{metric.name} pass^{k}")):
+        first, second = ({key: [(pass_at_k(epochs, k)[index], 1.0)] for key, epochs in run.items()} for run in values)
         yield Scored(metric.model_copy(update={"name": name}), first, second)

@@ -37,20 +37,20 @@ def with_results(point: Point, run: RunFolder) -> Point:
     if not run.summary_path.is_file():
         return point
     summary, state = run.read_summary(), read_state(run)
-    spend = {name: _spent(list(state.spend_by_sample(name).values())) for name in get_args(SpendName)}
+    spend = {name: _mean_spend(list(state.spend_by_sample(name).values())) for name in get_args(SpendName)}
     return point.model_copy(
         update={
             "n_samples": summary.n_samples,
             "failed": summary.n_errors,
             "unjudged": sum(errors.n for errors in summary.judge_errors.values())
-            + sum(lack.n for lack in summary.judge_caveats.values() if lack.retry),
+            + sum(caveat.n for caveat in summary.judge_caveats.values() if caveat.retry),
             "metrics": summary.metrics,
-            "spend": {name: found for name, found in spend.items() if found},
+            "spend": {name: estimate for name, estimate in spend.items() if estimate},
         }
     )
 
 
-def _spent(values: Sequence[float]) -> Estimate | None:
+def _mean_spend(values: Sequence[float]) -> Estimate | None:
     """The mean spend; no interval if it never varied, because spend is not a count of rare events."""
     return mean_estimate([[value] for value in values], 0 if len(set(values)) > 1 else None)
 
@@ -69,13 +69,13 @@ def expected_resolution(sweep: Sweep, judges: Sequence[JudgeSpec]) -> dict[str, 
 
 def neighbours(sweep: Sweep, points: Sequence[Point]) -> list[tuple[Point, Point]]:
     """Pairs of points that are next to each other on one axis and equal on all others, axis by axis."""
-    found: list[tuple[Point, Point]] = []
+    pairs: list[tuple[Point, Point]] = []
     for axis in sweep.axes:
         order = {value: place for place, value in enumerate(axis.values)}
-        others = (tuple(value for name, value in point.axes.items() if name != axis.name) for point in points)
-        for line in grouped(zip(others, points, strict=True)).values():
-            found += pairwise(sorted(line, key=lambda point: order[point.axes[axis.name]]))
-    return found
+        other_values = (tuple(value for name, value in point.axes.items() if name != axis.name) for point in points)
+        for line in grouped(zip(other_values, points, strict=True)).values():
+            pairs += pairwise(sorted(line, key=lambda point: order[point.axes[axis.name]]))
+    return pairs
 
 
 def evaluate(sweep: Sweep, folder: SweepFolder, metric: str | None = None, spend: SpendName | None = None) -> Sweep:
@@ -110,9 +110,9 @@ class _Evaluation:
         self._states = {point.number: read_state(folder.point(point.number)) for point in points}
         manifests = [folder.point(point.number).read_manifest() for point in points]
         self._same_questions = len({manifest.dataset.fingerprint for manifest in manifests}) == 1
-        declared = {name: one for state in self._states.values() for name, one in state.spec.metrics.items()}
+        declared = {name: m for state in self._states.values() for name, m in state.spec.metrics.items()}
         self._metrics: dict[str, Metric] = {
-            name: one for name, one in declared.items() if all(name in point.metrics for point in points)
+            name: m for name, m in declared.items() if all(name in point.metrics for point in points)
         }
         wanted = metric or sweep.metric
         if wanted is not None and wanted not in self._metrics:
@@ -123,41 +123,41 @@ class _Evaluation:
         self._metric = wanted or next(iter(self._leading), None)
         if wanted is not None and wanted not in self._leading:
             self._leading.insert(0, wanted)
-        known = [name for name in get_args(SpendName) if all(name in point.spend for point in points)]
-        if (asked := spend or sweep.spend) is not None:
-            self._check_spend(asked, known)
-        self._spend = asked or pick_spend(points)
+        spends = [name for name in get_args(SpendName) if all(name in point.spend for point in points)]
+        if (wanted_spend := spend or sweep.spend) is not None:
+            self._check_spend(wanted_spend, spends)
+        self._spend = wanted_spend or pick_spend(points)
         self._scores = {
             name: {number: state.by_sample(name) for number, state in self._states.items()} for name in self._metrics
         }
 
-    def _check_spend(self, asked: SpendName, known: Sequence[SpendName]) -> None:
+    def _check_spend(self, spend: SpendName, spends: Sequence[SpendName]) -> None:
         """Raises UserError if the spend is unknown for some points, or 0 at all of them."""
-        spent = [name for name in known if any(point.spend[name].mean for point in self._points)]
-        if asked not in spent:
+        nonzero = [name for name in spends if any(point.spend[name].mean for point in self._points)]
+        if spend not in nonzero:
             why = "is not known for all points"
-            if asked in known:
-                why = "is 0 at every point" + (": no prices are known (llm.prices)" if asked == "cost_usd" else "")
-            raise UserError(f"{asked} {why}; take one of: {', '.join(spent) or 'none is known'}")
+            if spend in spends:
+                why = "is 0 at every point" + (": no prices are known (llm.prices)" if spend == "cost_usd" else "")
+            raise UserError(f"{spend} {why}; take one of: {', '.join(nonzero) or 'none is known'}")
 
-    def _common(self, metric: str) -> list[str]:
+    def _common_samples(self, metric: str) -> list[str]:
         """The samples that all points have scored."""
         return sorted(set.intersection(*(set(scores) for scores in self._scores[metric].values())))
 
     def result(self) -> Sweep:
-        chosen = self._chosen()
-        differences, resolves = self._differences()
+        recommendation = self._recommendation()
+        differences, resolution = self._differences()
         return self._sweep.model_copy(
             update={
                 "metric": self._metric,
                 "spend": self._spend,
-                "higher_is_better": {name: one.higher_is_better for name, one in self._metrics.items()},
+                "higher_is_better": {name: metric.higher_is_better for name, metric in self._metrics.items()},
                 "differences": tuple(differences),
                 "main_effects": tuple(self._main_effects()) if len(self._sweep.axes) > 1 else (),
                 "front": self._front(),
-                "resolves": resolves or self._sweep.resolves,
-                "recommendation": None if isinstance(chosen, str) else chosen,
-                "undecided": chosen if isinstance(chosen, str) else None,
+                "resolves": resolution or self._sweep.resolves,
+                "recommendation": None if isinstance(recommendation, str) else recommendation,
+                "undecided": recommendation if isinstance(recommendation, str) else None,
             }
         )
 
@@ -166,54 +166,54 @@ class _Evaluation:
         if not self._same_questions:
             return [], {}
         pairs = neighbours(self._sweep, self._points)
-        shown = [(a.number, b.number, "neighbour", name) for name in self._leading for a, b in pairs]
+        comparisons = [(a.number, b.number, "neighbour", name) for name in self._leading for a, b in pairs]
         if self._metric is not None and (best := self._best(self._metric)) is not None:
-            shown += [(best, p.number, "best", self._metric) for p in self._points if p.number != best]
-        found = {
+            comparisons += [(best, p.number, "best", self._metric) for p in self._points if p.number != best]
+        diffs = {
             (first, second, name): change
-            for first, second, _, name in shown
+            for first, second, _, name in comparisons
             if (change := difference(self._metrics[name], self._scores[name][first], self._scores[name][second]))
         }
-        p_values, family = self._corrected(found)
-        kept = [
-            PointDifference(point=second, against=first, kind=kind, metric=name, difference=found[key], p=p_values[key])
-            for first, second, kind, name in shown
-            if (key := (first, second, name)) in found
+        p_values, family = self._corrected_p(diffs)
+        differences = [
+            PointDifference(point=second, against=first, kind=kind, metric=name, difference=diffs[key], p=p_values[key])
+            for first, second, kind, name in comparisons
+            if (key := (first, second, name)) in diffs
         ]
-        return kept, dict(self._resolves(kept, LEVEL / max(1, family)))
+        return differences, dict(self._resolution(differences, LEVEL / max(1, family)))
 
     def _best(self, name: str) -> int | None:
         """The best point, over the samples that all points have scored."""
-        metric, common = self._metrics[name], self._common(name)
-        found = {n: estimate(metric, [of[one] for one in common]) for n, of in self._scores[name].items()}
-        means = {number: one.mean if metric.higher_is_better else -one.mean for number, one in found.items() if one}
+        metric, common = self._metrics[name], self._common_samples(name)
+        estimates = {n: estimate(metric, [scores[s] for s in common]) for n, scores in self._scores[name].items()}
+        means = {number: e.mean if metric.higher_is_better else -e.mean for number, e in estimates.items() if e}
         return max(means, key=lambda number: means[number], default=None)
 
-    def _corrected(self, found: Mapping[Places, Difference]) -> tuple[dict[Places, float | None], int]:
+    def _corrected_p(self, diffs: Mapping[Places, Difference]) -> tuple[dict[Places, float | None], int]:
         """p-values by Holm's method. Two points and a metric are one test in either order; pairs not shown count too.
 
         So do those of points that were stopped after a look, and of points still to come; not those of points that are
         the same as another, which share its tests.
         """
         tests: dict[object, float | None] = {
-            (frozenset((first, second)), name): change.p for (first, second, name), change in found.items()
+            (frozenset((first, second)), name): change.p for (first, second, name), change in diffs.items()
         }
-        looked = [point for point in self._sweep.points if point.same_as is None and point.status != "failed"]
-        whole = _family(len(looked), len(neighbours(self._sweep, looked)), len(self._leading))
-        family = whole - sum(p is None for p in tests.values())
+        examined = [point for point in self._sweep.points if point.same_as is None and point.status != "failed"]
+        total = _family(len(examined), len(neighbours(self._sweep, examined)), len(self._leading))
+        family = total - sum(p is None for p in tests.values())
         unseen = dict.fromkeys(range(family - sum(p is not None for p in tests.values())), 1.0)
         p_values = holm_corrected({**tests, **unseen})
         return {
-            (first, second, name): p_values[frozenset((first, second)), name] for first, second, name in found
+            (first, second, name): p_values[frozenset((first, second)), name] for first, second, name in diffs
         }, family
 
-    def _resolves(self, shown: Sequence[PointDifference], level: float) -> Iterator[tuple[str, float | None]]:
+    def _resolution(self, differences: Sequence[PointDifference], level: float) -> Iterator[tuple[str, float | None]]:
         """By how samples changed between points; with one point by how they vary, assuming a correlation of 0.5.
 
         Nothing for metrics in which nothing varied.
         """
         for name in self._leading:
-            metric, changes = self._metrics[name], [one.difference for one in shown if one.metric == name]
+            metric, changes = self._metrics[name], [d.difference for d in differences if d.metric == name]
             points = [list(by_sample(scores).values()) for scores in self._scores[name].values()]
             spreads = [change.spread for change in changes if change.spread is not None]
             if spreads:
@@ -222,24 +222,24 @@ class _Evaluation:
                 n, spread = len(points[0]), stdev(points[0]) if len(points[0]) > 1 else 0.0
             if spread:
                 binary = metric.estimator == "mean" and {metric.low, metric.high} >= {*chain.from_iterable(points)}
-                least = detectable_effect(spread, n, level, metric.span if binary else None)
-                yield name, None if (least or 0) > (metric.span or math.inf) else least
+                smallest = detectable_effect(spread, n, level, metric.span if binary else None)
+                yield name, None if (smallest or 0) > (metric.span or math.inf) else smallest
 
     def _main_effects(self) -> Iterator[MainEffect]:
         """Only for a complete grid: with points missing, an axis's means would also depend on other axes' values."""
         runs = {p.number: p.number if p.same_as is None else p.same_as for p in self._sweep.points}
-        whole = math.prod(len(axis.values) for axis in self._sweep.axes) == len(runs)
-        if not whole or not self._states.keys() >= set(runs.values()):
+        complete = math.prod(len(axis.values) for axis in self._sweep.axes) == len(runs)
+        if not complete or not self._states.keys() >= set(runs.values()):
             return
         for name in self._leading:
-            common = self._common(name)
+            common = self._common_samples(name)
             for axis in self._sweep.axes:
                 for value in axis.values:
                     numbers = [runs[p.number] for p in self._sweep.points if p.axes[axis.name] == value]
                     scores = self._scores[name]
                     clusters = {sample: [pair for n in numbers for pair in scores[n][sample]] for sample in common}
-                    if numbers and (found := estimate(self._metrics[name], clusters.values())) is not None:
-                        yield MainEffect(axis=axis.name, value=value, metric=name, estimate=found)
+                    if numbers and (effect := estimate(self._metrics[name], clusters.values())) is not None:
+                        yield MainEffect(axis=axis.name, value=value, metric=name, estimate=effect)
 
     def _front(self) -> tuple[int, ...]:
         if self._metric is None or self._spend is None:
@@ -247,32 +247,32 @@ class _Evaluation:
         sign = 1 if self._metrics[self._metric].higher_is_better else -1
         merits = [sign * point.metrics[self._metric].mean for point in self._points]
         front = pareto_front(merits, [point.spend[self._spend].mean for point in self._points])
-        return tuple(self._points[place].number for place in front)
+        return tuple(self._points[index].number for index in front)
 
-    def _chosen(self) -> Recommendation | str:
+    def _recommendation(self) -> Recommendation | str:
         """The recommendation, or why there is none."""
         if self._metric is None:
             return "the points have no metric in common"
         if self._spend is None:
             return "neither dollars, tokens nor calls are known for all points and above 0; --spend seconds uses time"
-        if left := self._sweep.unfinished:
-            return f"{left} of {plural(len(self._sweep.points), 'point')} are not finished"
+        if unfinished := self._sweep.unfinished:
+            return f"{unfinished} of {plural(len(self._sweep.points), 'point')} are not finished"
         if len(self._points) < 2:
             return "only one point has numbers"
         if not self._same_questions:
             return "the points have different datasets, so they cannot be paired by sample"
-        if len(self._common(self._metric)) < 2:
+        if len(self._common_samples(self._metric)) < 2:
             return f"all points have scored fewer than two samples by {self._metric}"
-        return self._recommended(self._metric, self._spend)
+        return self._recommend(self._metric, self._spend)
 
-    def _recommended(self, name: str, spend: SpendName) -> Recommendation:
+    def _recommend(self, name: str, spend: SpendName) -> Recommendation:
         import numpy as np
 
-        metric, common = self._metrics[name], self._common(name)
-        of_points = [[self._scores[name][point.number][sample] for point in self._points] for sample in common]
-        over, under = (np.array([[_part(pairs, metric, k) for pairs in row] for row in of_points]) for k in (0, 1))
-        spent = [self._states[point.number].spend_by_sample(spend) for point in self._points]
-        spends = np.array([[of[sample] for of in spent] for sample in common])
+        metric, common = self._metrics[name], self._common_samples(name)
+        table = [[self._scores[name][point.number][sample] for point in self._points] for sample in common]
+        over, under = (np.array([[_part(pairs, metric, k) for pairs in row] for row in table]) for k in (0, 1))
+        by_point = [self._states[point.number].spend_by_sample(spend) for point in self._points]
+        spends = np.array([[amounts[sample] for amounts in by_point] for sample in common])
         choice = one_standard_error(over, under, spends, higher_is_better=metric.higher_is_better)
         point, best = self._points[choice.place], self._points[choice.best]
         share = choice.shares.get(choice.place, 0.0)
@@ -284,7 +284,7 @@ class _Evaluation:
             spend=spend,
             threshold=choice.threshold,
             n=len(common),
-            chosen={self._points[place].number: share for place, share in choice.shares.items()},
+            chosen={self._points[index].number: share for index, share in choice.shares.items()},
             reason=f"{reason}; {100 * share:.0f} % of bootstrap resamples choose it",
         )
 
@@ -299,8 +299,8 @@ class _Evaluation:
         )
 
 
-def _part(pairs: Pairs, metric: Metric, place: int) -> float:
+def _part(pairs: Pairs, metric: Metric, index: int) -> float:
     """Of a sample's epochs, the sum of a ratio's numerators (place 0) or denominators (1); of a mean, the mean or 1."""
     if metric.estimator == "ratio":
-        return sum(pair[place] for pair in pairs)
-    return fmean(value for value, _ in pairs) if place == 0 else 1.0
+        return sum(pair[index] for pair in pairs)
+    return fmean(value for value, _ in pairs) if index == 0 else 1.0

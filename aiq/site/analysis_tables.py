@@ -47,82 +47,82 @@ def comparison_parts(found: Comparison, remarks: Sequence[str], link: Link | Non
     """A comparison as tables and lines. `link`: how a sample of a run is written, by default as its plain id."""
     for run in found.runs:
         failures = "".join(f", {judge} failed on {n}" for judge, n in run.judge_errors.items())
-        said = f"{run.label} = {run.experiment}/{run.run_id}: {plural(run.attempts, 'attempt')}, {run.failed} failed"
-        yield f"{said}{failures}; {' '.join(run.overrides) or 'no settings'}"
+        head = f"{run.label} = {run.experiment}/{run.run_id}: {plural(run.attempts, 'attempt')}, {run.failed} failed"
+        yield f"{head}{failures}; {' '.join(run.overrides) or 'no settings'}"
         yield from (f"{run.label}: judge {judge}: {caveat}" for judge, caveat in run.caveats.items())
     for why in found.forced:
         yield f"compared anyway, over what they share: {why}"
     for pair in found.pairs:
         yield from _pair_sheets(pair)
         for name in found.leading:
-            if changes := [one for one in pair.changes if one.metric == name]:
+            if changes := [change for change in pair.changes if change.metric == name]:
                 yield _sentence(pair, changes, spend=name == found.leading[0])
         for moved in pair.moved:
-            yield from _moved(moved, found, pair, link or (lambda _, sample: sample))
+            yield from _moved_lines(moved, found, pair, link or (lambda _, sample: sample))
         yield from _losses(pair)
-    each = f"; p is corrected by Holm's method for {plural(found.family, 'test')} (* p < {LEVEL})"
+    correction = f"; p is corrected by Holm's method for {plural(found.family, 'test')} (* p < {LEVEL})"
     yield (
-        f"Each interval covers 95 % by itself{each if found.family else ''}. "
+        f"Each interval covers 95 % by itself{correction if found.family else ''}. "
         f"With changes in fewer than 6 samples p cannot be below {LEVEL}; these are not tested."
     )
     yield from remarks
 
 
 def _pair_sheets(pair: Pair) -> Iterator[Sheet]:
-    equal = {one.metric for one in pair.changes if one.slice is None and one.verdict == "equal"}
+    equal = {c.metric for c in pair.changes if c.slice is None and c.verdict == "equal"}
     rows = [
         (
-            f"  {'='.join(one.slice)}" if one.slice else one.metric,
-            *(one.first, one.second, plus(one.difference.mean) + star(one.p), _span(one.difference.ci95, plus)),
-            *(p_value(one.p), one.difference.n),
+            f"  {'='.join(c.slice)}" if c.slice else c.metric,
+            *(c.first, c.second, plus(c.difference.mean) + star(c.p), _span(c.difference.ci95, plus)),
+            *(p_value(c.p), c.difference.n),
         )
-        for one in pair.changes
-        if one.slice is None or one.metric not in equal
+        for c in pair.changes
+        if c.slice is None or c.metric not in equal
     ]
-    minus, over = f"{pair.second} - {pair.first}", f"{pair.second} / {pair.first}"
+    difference, ratio = f"{pair.second} - {pair.first}", f"{pair.second} / {pair.first}"
     title = f"{pair.second} against {pair.first}: {plural(pair.samples, 'common sample')}"
-    yield Sheet(("metric", pair.first, pair.second, minus, "95 % interval", "p", "n"), rows, title)
+    yield Sheet(("metric", pair.first, pair.second, difference, "95 % interval", "p", "n"), rows, title)
     if pair.spend:
         spent = [
             (
-                one.name,
-                *(spent_cell(one.name, mean) for mean in (one.first, one.second)),
-                one.ratio,
-                _span(one.ci95, number),
+                spend.name,
+                *(spent_cell(spend.name, mean) for mean in (spend.first, spend.second)),
+                spend.ratio,
+                _span(spend.ci95, number),
             )
-            for one in pair.spend
+            for spend in pair.spend
         ]
-        yield Sheet(("", pair.first, pair.second, over, "95 % interval"), spent, "the agent, per sample")
+        yield Sheet(("", pair.first, pair.second, ratio, "95 % interval"), spent, "the agent, per sample")
 
 
 def _sentence(pair: Pair, changes: Sequence[Change], *, spend: bool) -> str:
     """What a metric's numbers say: overall, at what cost, and on which slices something else or nothing."""
-    whole, slices = changes[0], changes[1:]
-    n, found = whole.difference.n, whole.difference
-    between = f" ({_span(found.ci95, plus)})" if found.ci95 else ""
-    p = "" if whole.p is None else f", p = {whole.p:.3f}"
-    if whole.verdict == "equal":
+    overall, slices = changes[0], changes[1:]
+    n, difference = overall.difference.n, overall.difference
+    bounds = f" ({_span(difference.ci95, plus)})" if difference.ci95 else ""
+    p = "" if overall.p is None else f", p = {overall.p:.3f}"
+    if overall.verdict == "equal":
         text = f"{pair.second} and {pair.first} score the same on {plural(n, 'sample')}"
-    elif whole.verdict == "cannot tell":
-        text = f"the data cannot tell {pair.second} from {pair.first}: {plus(found.mean)}{between}, n = {n}{p}"
+    elif overall.verdict == "cannot tell":
+        text = f"the data cannot tell {pair.second} from {pair.first}: {plus(difference.mean)}{bounds}, n = {n}{p}"
     else:
-        scores = "scores" if whole.verdict in ("higher", "lower") else "is"
-        size = sorted(math.copysign(1, found.mean) * end for end in found.ci95 or ())
-        between = f" ({number(size[0])} to {number(size[1])})" if size else ""
-        text = f"{pair.second} {scores} {whole.verdict} by {number(abs(found.mean))}{between}"
-    if spend and (spent := next((one for one in pair.spend if one.ratio), None)) is not None:
-        text += f", at {spent.ratio:.2f} times the {spent.name}"
-    parts = [text, *([_remedy(whole)] if whole.verdict == "cannot tell" else [])]
-    clear = [one for one in slices if one.verdict not in ("cannot tell", "equal", whole.verdict)]
-    parts += [f"{one.verdict} on {'='.join(one.slice or ())} by {number(abs(one.difference.mean))}" for one in clear]
-    open_ones = [one for one in slices if one.verdict == "cannot tell" != whole.verdict != "equal"]
-    open_ones.sort(key=lambda one: math.inf if one.more is None else one.more)
-    if open_ones:
-        least = open_ones[0]
-        others = f" and {plural(len(open_ones) - 1, 'other slice')}" if open_ones[1:] else ""
-        where = f"{'='.join(least.slice or ())} (n = {least.difference.n}){others}"
-        parts.append(f"on {where} the data cannot tell: there {_remedy(least)}")
-    return f"{whole.metric}: {'; '.join(parts)}."
+        scores = "scores" if overall.verdict in ("higher", "lower") else "is"
+        size = sorted(math.copysign(1, difference.mean) * end for end in difference.ci95 or ())
+        bounds = f" ({number(size[0])} to {number(size[1])})" if size else ""
+        text = f"{pair.second} {scores} {overall.verdict} by {number(abs(difference.mean))}{bounds}"
+    if spend and (ratio := next((r for r in pair.spend if r.ratio), None)) is not None:
+        text += f", at {ratio.ratio:.2f} times the {ratio.name}"
+    parts = [text, *([_remedy(overall)] if overall.verdict == "cannot tell" else [])]
+    distinct = [c for c in slices if c.verdict not in ("cannot tell", "equal", overall.verdict)]
+    parts += [f"{c.verdict} on {'='.join(c.slice or ())} by {number(abs(c.difference.mean))}" for c in distinct]
+    undecided = [c for c in slices if c.verdict == "cannot tell" != overall.verdict != "equal"]
+    undecided.sort(key=lambda c: math.inf if c.more is None else c.more)
+    if undecided:
+        first = undecided[0]
+        others = f" and {plural(len(undecided) - 1, 'other slice')}" if undecided[1:] else ""
+        where = f"{'='.join(first.slice or ())} (n = {first.difference.n}){others}"
+        parts.append(f"on {where} the data cannot tell: there {_remedy(first)}")
+    return f"{overall.metric}: {'; '.join(parts)}."
 
 
 def _remedy(change: Change) -> str:
@@ -133,38 +133,38 @@ def _remedy(change: Change) -> str:
     return f"{plural(change.more, 'more sample')} would resolve {change.effect:.3g}"
 
 
-def _moved(moved: Moved, found: Comparison, pair: Pair, link: Link) -> Iterator[str]:
-    run = next(run for run in found.runs if run.label == pair.second)
-    words = ("higher", "lower") if found.judges else ("better", "worse")
+def _moved_lines(moved: Moved, comparison: Comparison, pair: Pair, link: Link) -> Iterator[str]:
+    run = next(run for run in comparison.runs if run.label == pair.second)
+    words = ("higher", "lower") if comparison.judges else ("better", "worse")
     for word, samples in zip(words, (moved.up, moved.down), strict=True):
         if samples:
-            named = join_first([link(run, sample) for sample in samples])  # --json has all
-            yield f"{moved.metric} is {word} in {plural(len(samples), 'sample')} of {pair.second}: {named}"
+            links = join_first([link(run, sample) for sample in samples])  # --json has all
+            yield f"{moved.metric} is {word} in {plural(len(samples), 'sample')} of {pair.second}: {links}"
 
 
 def _losses(pair: Pair) -> Iterator[str]:
-    def each(counts: tuple[int, int]) -> str:
+    def per_run(counts: tuple[int, int]) -> str:
         return " and ".join(f"{n} in {run}" for n, run in zip(counts, (pair.first, pair.second), strict=True) if n)
 
-    for one in pair.changes:
-        if any(one.lost) and one.slice is None:
-            yield f"{one.metric}: samples without a score, left out: {each(one.lost)}"
-    for lack in pair.unjudged:
-        between = f"; with the lowest or highest scores for them, {pair.second} - {pair.first} could be anything from "
-        between = f"{between}{_span(lack.bounds, plus)}" if lack.bounds else ""
-        yield f"{lack.metric}: reports that the judge failed on: {each(lack.reports)}{between}"
+    for change in pair.changes:
+        if any(change.lost) and change.slice is None:
+            yield f"{change.metric}: samples without a score, left out: {per_run(change.lost)}"
+    for unjudged in pair.unjudged:
+        note = f"; with the lowest or highest scores for them, {pair.second} - {pair.first} could be anything from "
+        note = f"{note}{_span(unjudged.bounds, plus)}" if unjudged.bounds else ""
+        yield f"{unjudged.metric}: reports that the judge failed on: {per_run(unjudged.reports)}{note}"
     reasons = grouped((why, name) for name, why in pair.left_out.items())
     yield from (f"{', '.join(names)}: not compared, {why}" for why, names in reasons.items())
 
 
 def comparison_text(parts: Iterable[Sheet | str]) -> Iterator[RenderableType]:
     """For a terminal: tables between blank lines."""
-    after: Sheet | str = ""
+    previous: Sheet | str = ""
     for part in parts:
-        if Sheet in (type(part), type(after)):
+        if Sheet in (type(part), type(previous)):
             yield Text()
         yield Text(part) if isinstance(part, str) else part
-        after = part
+        previous = part
 
 
 def comparison_markdown(parts: Iterable[Sheet | str]) -> str:
@@ -173,8 +173,8 @@ def comparison_markdown(parts: Iterable[Sheet | str]) -> str:
         if isinstance(part, str):
             blocks.append(part)
             continue
-        flush = ["---" if place < part.left else "---:" for place in range(len(part.headings))]
-        lines = [part.headings, flush, *part.rows]
+        alignments = ["---" if place < part.left else "---:" for place in range(len(part.headings))]
+        lines = [part.headings, alignments, *part.rows]
         cells = ([cell(value).replace("|", r"\|").replace("\n", " ") for value in line] for line in lines)
         blocks += [f"## {part.title}", "\n".join(f"| {' | '.join(line)} |" for line in cells)]
     return "\n\n".join(blocks) + "\n"
@@ -189,28 +189,28 @@ def plus(value: float) -> str:
     return f"{'+' if value >= 0 else ''}{number(value)}"
 
 
-def _span(between: Interval | None, shown: Callable[[float], str]) -> str:
-    return f"{shown(between[0])} to {shown(between[1])}" if between else "-"
+def _span(ends: Interval | None, form: Callable[[float], str]) -> str:
+    return f"{form(ends[0])} to {form(ends[1])}" if ends else "-"
 
 
 def corrected_table(found: Corrections) -> Iterator[RenderableType]:
     """The corrected means beside those of the judge and of the labels alone, and what each is based on."""
     rows = [
-        (one.metric, one.judge, one.labels_alone, _span(one.labels_ci95, number), one.labels, one.mean,
-         _span(one.ci95, number), one.n)
-        for one in found.metrics
+        (m.metric, m.judge, m.labels_alone, _span(m.labels_ci95, number), m.labels, m.mean,
+         _span(m.ci95, number), m.n)
+        for m in found.metrics
     ]  # fmt: skip
     headings = ("metric", "judge", "labels", "95 %\ninterval", "labels\nn", "corrected", "95 %\ninterval", "n")
     if rows:
         yield Sheet(headings, rows, f"{found.run_id}: corrected by labels")
-    for one in found.metrics:
-        if one.weight is not None:
-            said = f"the judge's scores count with a weight of {number(one.weight)} (PPI++)"
+    for corrected in found.metrics:
+        if corrected.weight is not None:
+            note = f"the judge's scores count with a weight of {number(corrected.weight)} (PPI++)"
         else:
-            said = f"by labels of {', '.join(found.labelled_in)} the judge accepts {percent(one.sensitivity)} of "
-            said += f"what is right and rejects {percent(one.specificity)} of what is wrong (Lee et al.)"
-        failed = f"; {plural(one.failed, 'failed sample')} need no label" if one.failed else ""
-        yield Text(f"{one.metric}: {said}{failed}", style="dim")
+            note = f"by labels of {', '.join(found.labelled_in)} the judge accepts {percent(corrected.sensitivity)} of "
+            note += f"what is right and rejects {percent(corrected.specificity)} of what is wrong (Lee et al.)"
+        failed = f"; {plural(corrected.failed, 'failed sample')} need no label" if corrected.failed else ""
+        yield Text(f"{corrected.metric}: {note}{failed}", style="dim")
     for metric, why in found.left_out.items():
         yield Text(f"no {metric}: {why}", style="yellow")
     if found.unmatched:

@@ -65,13 +65,13 @@ class Citation:
     @property
     def outcome(self) -> Outcome | None:
         """The worst outcome of its targets."""
-        return max((found.outcome for _, found in self.targets), key=OUTCOMES.index, default=None)
+        return max((finding.outcome for _, finding in self.targets), key=OUTCOMES.index, default=None)
 
     @property
     def removed(self) -> bool:
         """Whether the verified report lacks it: a URL in the text if it is unsafe, a mark if no number remains."""
-        gone = ("unsafe",) if self.id.startswith("u") else ("unsafe", "invalid", "unverifiable")
-        return all(found.outcome in gone for _, found in self.targets)
+        outcomes = ("unsafe",) if self.id.startswith("u") else ("unsafe", "invalid", "unverifiable")
+        return all(finding.outcome in outcomes for _, finding in self.targets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +94,18 @@ def audit_page(audit: AuditedReport) -> str:
     """The page as HTML."""
     templates = environment()
     templates.globals |= {"cause": cause, "explanation": explanation, "EXPLAINED": EXPLAINED}
-    found = audit.verified.found
+    findings = audit.verified.found
     citations = citations_of(audit)
     parts = templates.get_template("audit_parts.html.j2").module
-    counted = [Counter(one.outcome for one in citations), Counter(entry.outcome for entry in found.entries)]
+    counters = [Counter(c.outcome for c in citations), Counter(entry.outcome for entry in findings.entries)]
     page: str = templates.get_template("audit.html.j2").render(
         title=audit.case.title or "a report",
         version=__version__,
         case=audit.case,
         record=audit.record,
         report=annotated_report(audit, citations, parts.chip_start, parts.chip_end, parts.entry_list, parts.uncited()),
-        entries=list(entries_of(found)),
-        counts=[[(outcome, count[outcome]) for outcome in OUTCOMES if count[outcome]] for count in counted],
+        entries=list(entries_of(findings)),
+        counts=[[(outcome, count[outcome]) for outcome in OUTCOMES if count[outcome]] for count in counters],
         style="\n".join(sheet.read_text(encoding="utf-8") for sheet in SHEETS),
     )
     return page
@@ -125,7 +125,7 @@ def cause(found: Finding) -> str:
 
 def citations_of(audit: AuditedReport) -> list[Citation]:
     """The citations in the text, in order."""
-    found, text = audit.verified.found, audit.case.text
+    findings, text = audit.verified.found, audit.case.text
     passages: dict[str, list[tuple[str, CitedPassage]]] = defaultdict(list)
     for cited in audit.passages:
         label = "URL" if cited.entry is None else f"[{cited.entry}]"
@@ -135,39 +135,39 @@ def citations_of(audit: AuditedReport) -> list[Citation]:
     def citation(
         name: str, place: Mark | UrlUse, shown: str, *targets: tuple[str, Finding], words: Place = (0, 0)
     ) -> Citation:
-        sources = {id(worth.match.source) for _, worth in targets if worth.match}
+        sources = {id(target.match.source) for _, target in targets if target.match}
         closest = tuple((label, cited) for label, cited in passages[name] if id(cited.source) in sources)
         return Citation(name, place, shown, targets, closest, words)
 
-    result = []
-    for number, finding in enumerate(found.marks):
+    citations = []
+    for number, finding in enumerate(findings.marks):
         mark = finding.mark
         shown = text[mark.start : mark.end]
         if "](" in shown or shown.startswith("<"):  # a link or a tag, of which readers see only the numbers
             shown = f"[{text[slice(*mark.items)]}]"
-        targets = ((f"[{n}]", worth) for n, _, worth in found.cited_by(finding))
-        result.append(citation(f"m{number}", mark, shown, *targets))
-    for number, url in enumerate(found.body_urls):
+        targets = ((f"[{n}]", target) for n, _, target in findings.cited_by(finding))
+        citations.append(citation(f"m{number}", mark, shown, *targets))
+    for number, url in enumerate(findings.body_urls):
         use = url.use
         words = use.label if use.form in ("link", "image") and text[slice(*use.label)].strip() else (0, 0)
-        result.append(citation(f"u{number}", use, url.target, ("URL", url), words=words))
-    return sorted(result, key=lambda citation: (citation.place.start, citation.place.end))
+        citations.append(citation(f"u{number}", use, url.target, ("URL", url), words=words))
+    return sorted(citations, key=lambda citation: (citation.place.start, citation.place.end))
 
 
 def entries_of(found: ReportAudit) -> Iterator[ListedEntry]:
     """The entries of all reference lists in order."""
     cited: dict[int | None, list[str]] = defaultdict(list)
     for number, mark in enumerate(found.marks):
-        for _, position, worth in found.cited_by(mark):
-            if worth is not mark.url:
+        for _, position, target in found.cited_by(mark):
+            if target is not mark.url:
                 cited[position].append(f"m{number}")
-    above = None
+    last = None
     for position, finding in enumerate(found.entries):
         entry = finding.entry
-        begin = above.end if above and above.section == entry.section else found.report.lists[entry.section].start
+        begin = last.end if last and last.section == entry.section else found.report.lists[entry.section].start
         before = found.report.text[begin : entry.start].strip("#*_>=-|:： \t\r\n")
         yield ListedEntry(position, finding, tuple(cited[position]), before)
-        above = entry
+        last = entry
 
 
 def annotated_report(
@@ -181,16 +181,16 @@ def annotated_report(
     """The report as safe HTML, with the given HTML around its citations, instead of its reference lists, and at the end
     of paragraphs that cite nothing.
     """
-    found, pieces = audit.verified.found, []
-    for one in citations:
-        place, (begin, end) = one.place, one.words
+    findings, pieces = audit.verified.found, []
+    for cite in citations:
+        place, (begin, end) = cite.place, cite.words
         if (begin, end) == (0, 0):
-            pieces.append(Piece(place.start, place.end, f"{before(one)}{escape(one.shown)}{after(one)}"))
+            pieces.append(Piece(place.start, place.end, f"{before(cite)}{escape(cite.shown)}{after(cite)}"))
         else:
-            pieces += [Piece(place.start, begin, before(one)), Piece(end, place.end, after(one))]
-    entries = list(entries_of(found))
-    for number, listed in enumerate(found.report.lists):
-        own = [entry for entry in entries if entry.found.entry.section == number]
-        pieces.append(Piece(listed.start, listed.end, entry_list(own), block=True))
-    pieces += [Piece(end, end, uncited) for _, end in found.uncited_paragraphs]
+            pieces += [Piece(place.start, begin, before(cite)), Piece(end, place.end, after(cite))]
+    entries = list(entries_of(findings))
+    for number, listed in enumerate(findings.report.lists):
+        section = [entry for entry in entries if entry.found.entry.section == number]
+        pieces.append(Piece(listed.start, listed.end, entry_list(section), block=True))
+    pieces += [Piece(end, end, uncited) for _, end in findings.uncited_paragraphs]
     return annotated(audit.case.text, pieces)

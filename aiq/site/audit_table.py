@@ -27,12 +27,12 @@ def print_audits(lines: Sequence[AuditedReport]) -> None:
     """One line for each of several reports, and one for all of them."""
     headings = ("report", "entries", "valid", "removed", "dangling", "uncited", "valid rate", "exact rate")
     records = (line.record for line in lines)
-    counts = [[len(one.entries), len(one.dangling), len(one.uncited_paragraphs)] for one in records]
+    counts = [[len(record.entries), len(record.dangling), len(record.uncited_paragraphs)] for record in records]
     rows: list[Row] = []
-    for line, found in zip(lines, counts, strict=True):
-        rows.append(("" if line.record.clean else "red", line.case.name, *_figures(found, line.record.metrics)))
-    together = [sum(column) for column in zip(*counts, strict=True)]
-    rows.append(("bold", "all", *_figures(together, total(lines))))
+    for line, numbers in zip(lines, counts, strict=True):
+        rows.append(("" if line.record.clean else "red", line.case.name, *_figures(numbers, line.record.metrics)))
+    totals = [sum(column) for column in zip(*counts, strict=True)]
+    rows.append(("bold", "all", *_figures(totals, total(lines))))
     unclean = sum(not line.record.clean for line in lines)
     show(Sheet(headings, _styled(rows)), f"\n{plural(len(lines), 'report')}, {unclean} with something to remove")
 
@@ -50,12 +50,12 @@ def _styled(rows: Iterable[Row]) -> list[list[Text]]:
 def _rows(record: AuditRecord) -> Iterator[Row]:
     """The entries, then what is in none: numbered links, numbers that no list has, and removed URLs."""
     for entry in record.entries:
-        cited = entry.url or entry.citation_key or entry.text
-        said = f"valid, {entry.level}" if entry.outcome == "valid" else entry.reason or ""
+        target = entry.url or entry.citation_key or entry.text
+        verdict = f"valid, {entry.level}" if entry.outcome == "valid" else entry.reason or ""
         notes = "".join(f" ({note})" for note in (entry.seen_as, *entry.flags) if note)
         style = _STYLES.get(entry.outcome or "", "dim")
-        yield style, str(entry.number), str(entry.new_number or "-"), said + notes, cited
-        if entry.source is not None and entry.source != cited:
+        yield style, str(entry.number), str(entry.new_number or "-"), verdict + notes, target
+        if entry.source is not None and entry.source != target:
             yield "dim", "", "", "", f"-> {entry.source}"
     listed = {entry.new_number for entry in record.entries}
     for link in record.valid_citations:

@@ -14,8 +14,8 @@ from aiq.site.tables import Sheet, show
 if TYPE_CHECKING:
     from aiq.agents.toolkit.conversation import Thread  # loads LangGraph
 
-_LEAVE = frozenset({"exit", "quit", ":q"})
-_LONGEST = 200  # characters of a question in a list
+_EXIT_WORDS = frozenset({"exit", "quit", ":q"})
+_MAX_CHARS = 200  # characters of a question in a list
 
 
 class LeftError(Exception):
@@ -26,8 +26,8 @@ class Terminal:
     """A user who answers with lines from standard input, typed or from a pipe."""
 
     def __init__(self) -> None:
-        self._typed = sys.stdin.isatty()
-        if self._typed:
+        self._is_tty = sys.stdin.isatty()
+        if self._is_tty:
             with contextlib.suppress(ImportError):  # editing and history, if Python was built with it
                 import readline  # noqa: F401
         elif hasattr(sys.stdin, "reconfigure"):
@@ -40,12 +40,12 @@ class Terminal:
         """
         try:
             with interruptible():
-                text = input(prompt if self._typed else "")
+                text = input(prompt if self._is_tty else "")
         except EOFError:
             raise LeftError from None
-        if not self._typed:
+        if not self._is_tty:
             print(f"{prompt}{text}", flush=True)
-        if text.strip().lower() in _LEAVE:
+        if text.strip().lower() in _EXIT_WORDS:
             raise LeftError
         return text.strip()
 
@@ -71,13 +71,13 @@ def show_threads(threads: "Sequence[Thread]") -> None:
     rows = []
     for thread in threads:
         changed = thread.changed[:16].replace("T", " ")
-        began = shorten(printable(thread.turns[0].text), _LONGEST, placeholder="…") if thread.turns else ""
-        rows.append((printable(thread.name), changed, len(thread.turns), _open(thread), began))
+        opening = shorten(printable(thread.turns[0].text), _MAX_CHARS, placeholder="…") if thread.turns else ""
+        rows.append((printable(thread.name), changed, len(thread.turns), _open_state(thread), opening))
     show(Sheet(("thread", "changed (UTC)", "messages", "open", "began with"), rows, left=5))
     print("\ncontinue with: aiq chat ... --thread NAME" if rows else "\nno conversations are stored here")
 
 
-def _open(thread: "Thread") -> str:
+def _open_state(thread: "Thread") -> str:
     """What the last turn waits for."""
     if thread.asks:
         return f"a {thread.asks} is waiting for you"

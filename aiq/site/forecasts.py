@@ -35,13 +35,13 @@ def print_sweep(plans: "Mapping[str, RunPlan]", points: int, like: str | None) -
     """
     first, share = next(iter(plans.values())), points / len(plans)
     earlier = earlier_run(first, like)
-    most = {name: at_most(plan)["run"] for name, plan in plans.items()}
-    likely = {name: earlier.expected(plan)["run"] for name, plan in plans.items()} if earlier else {}
-    whole = f"{plural(points, 'run')} in all"
-    most[whole] = {name: _times(sum_known(of[name] for of in most.values()), share) for name in QUANTITIES}
-    if likely:
-        likely[whole] = {name: _together([of[name] for of in likely.values()], share) for name in QUANTITIES}
-    _print(f"a sweep of {_title(first)}", most, likely, earlier)
+    caps = {name: at_most(plan)["run"] for name, plan in plans.items()}
+    expected = {name: earlier.expected(plan)["run"] for name, plan in plans.items()} if earlier else {}
+    total = f"{plural(points, 'run')} in all"
+    caps[total] = {name: _scaled(sum_known(run[name] for run in caps.values()), share) for name in QUANTITIES}
+    if expected:
+        expected[total] = {name: _sum([run[name] for run in expected.values()], share) for name in QUANTITIES}
+    _print(f"a sweep of {_title(first)}", caps, expected, earlier)
 
 
 def _title(plan: "RunPlan") -> str:
@@ -50,30 +50,30 @@ def _title(plan: "RunPlan") -> str:
     return f"{plan.settings.name}: {samples} x {epochs}, judges: {judges}; nothing is run"
 
 
-def _print(title: str, most: Mapping[str, Bounds], likely: Mapping[str, Totals], earlier: EarlierRun | None) -> None:
+def _print(title: str, caps: Mapping[str, Bounds], expected: Mapping[str, Totals], earlier: EarlierRun | None) -> None:
     rows = [
-        ("at most", name, *(_bound(quantity, of[quantity]) for quantity in QUANTITIES)) for name, of in most.items()
+        ("at most", name, *(_bound(quantity, run[quantity]) for quantity in QUANTITIES)) for name, run in caps.items()
     ]
-    for name, totals in likely.items():
-        cells = (_likely(quantity, totals[quantity]) if quantity in totals else "" for quantity in QUANTITIES)
+    for name, totals in expected.items():
+        cells = (_expected(quantity, totals[quantity]) if quantity in totals else "" for quantity in QUANTITIES)
         rows.append(("expected", name, *cells))
-    told = "there is no earlier run to estimate from: name one with --like RUN"
+    note = "there is no earlier run to estimate from: name one with --like RUN"
     if earlier is not None:
-        made = f"{plural(earlier.attempts, 'attempt')} of {earlier.folder.path}"
-        told = f"expected from {made} ({' '.join(earlier.folder.read_manifest().overrides)}); 95 % prediction intervals"
-    show(Sheet(("", "", *HEADINGS.values()), rows, title, left=2), CHECKED_BEFORE, told)
+        base = f"{plural(earlier.attempts, 'attempt')} of {earlier.folder.path}"
+        note = f"expected from {base} ({' '.join(earlier.folder.read_manifest().overrides)}); 95 % prediction intervals"
+    show(Sheet(("", "", *HEADINGS.values()), rows, title, left=2), CHECKED_BEFORE, note)
 
 
-def _times(amount: float | None, share: float) -> float | None:
+def _scaled(amount: float | None, share: float) -> float | None:
     return None if amount is None else share * amount
 
 
-def _together(totals: Sequence[Prediction | None], share: float) -> Prediction | None:
+def _sum(totals: Sequence[Prediction | None], share: float) -> Prediction | None:
     """The sum of forecasts from one earlier run; interval ends are added, as their errors go the same way."""
     if None in totals:
         return None
     parts = [sum_known(part) for part in zip(*(total for total in totals if total is not None), strict=True)]
-    mean, low, high = (_times(part, share) for part in parts)
+    mean, low, high = (_scaled(part, share) for part in parts)
     return Prediction(mean or 0.0, low, high)
 
 
@@ -83,7 +83,7 @@ def _bound(name: Quantity, amount: float | None) -> str:
     return "unbounded" if isinf(amount) else _amount(name, amount)
 
 
-def _likely(name: Quantity, total: Prediction | None) -> str:
+def _expected(name: Quantity, total: Prediction | None) -> str:
     if total is None:
         return _bound(name, None)
     if total.low is None or total.high is None:

@@ -13,31 +13,32 @@ from aiq.site.tables import Sheet, number
 
 def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
     """Causes first, then what got worse and in which samples, then what is undecided."""
-    of = {standing: [one for one in found.metrics if one.standing == standing] for standing in get_args(Standing)}
-    untold = f"; {plural(len(of['cannot tell']), 'metric')} inconclusive" if of["cannot tell"] else ""
-    yield f"gate {'passed' if found.passed else 'FAILED'}{untold}: {found.run} against {found.baseline}"
+    groups = {standing: [m for m in found.metrics if m.standing == standing] for standing in get_args(Standing)}
+    undecided = f"; {plural(len(groups['cannot tell']), 'metric')} inconclusive" if groups["cannot tell"] else ""
+    yield f"gate {'passed' if found.passed else 'FAILED'}{undecided}: {found.run} against {found.baseline}"
     yield from (f"cause: {why}" for why in found.causes)
-    yield from (f"changed since the baseline: {what}" for what in found.changed)
-    if worse := of["worse"]:
-        rows = [(one.metric, one.baseline, one.new, plus(one.change), _bound(one), one.margin) for one in worse]
+    yield from (f"changed since the baseline: {line}" for line in found.changed)
+    if worse := groups["worse"]:
+        rows = [(m.metric, m.baseline, m.new, plus(m.change), _bound(m), m.margin) for m in worse]
         bound = f"{100 * (1 - found.settings.level):g} % bound"
         yield Sheet(("metric", "baseline", "run", "change", bound, "margin"), rows, "got worse")
-        yield from (_samples(one.metric, tuple(one.samples)) for one in worse)
+        yield from (_samples(m.metric, tuple(m.samples)) for m in worse)
     if broken := [limit for limit in found.limits if limit.broken]:
         limits = [
-            (one.name, *(spent_cell(one.name, of) for of in (one.baseline, one.value, one.allowed))) for one in broken
+            (limit.name, *(spent_cell(limit.name, amount) for amount in (limit.baseline, limit.value, limit.allowed)))
+            for limit in broken
         ]
         yield Sheet(("of a sample", "baseline", "run", "allowed"), limits, "beyond a limit")
-        yield from (_samples(one.name, one.samples) for one in broken if one.samples)
-        yield from (_unknown(one) for one in broken if one.value is None)
-    if unknown := of["cannot tell"]:
-        cells = [(one.metric, plus(one.change), _worst(one), one.margin, one.n, _more(one)) for one in unknown]
+        yield from (_samples(limit.name, limit.samples) for limit in broken if limit.samples)
+        yield from (_unknown(limit) for limit in broken if limit.value is None)
+    if unknown := groups["cannot tell"]:
+        cells = [(m.metric, plus(m.change), _worst(m), m.margin, m.n, _more_samples(m)) for m in unknown]
         headings = ("metric", "change", "may be", "margin", "n", "more samples")
         yield Sheet(headings, cells, f"cannot tell (gate.inconclusive={found.settings.inconclusive})")
     for standing, words in {"holds": "no worse, within the margin", "equal": "the same in every sample"}.items():
-        if names := [one.metric for one in of[standing]]:
+        if names := [m.metric for m in groups[standing]]:
             yield f"{words}: {', '.join(names)}"
-    for lost, names in grouped((one.lost, one.metric) for one in found.metrics if one.lost).items():
+    for lost, names in grouped((m.lost, m.metric) for m in found.metrics if m.lost).items():
         yield f"{', '.join(names)}: {plural(lost, 'sample has', 'samples have')} a score only in the baseline"
     if not found.metrics and not found.causes:
         yield "no metric is compared with the baseline: it has no score, or none counts (gate.margin, gate.margins)"
@@ -48,20 +49,20 @@ def gate_parts(found: GateResult) -> Iterator[Sheet | str]:
 def gate_lines(found: GateResult) -> Iterator[str]:
     """What makes the gate fail, one line each."""
     yield from found.causes
-    yield from (f"{what}: {why}" for what, why, passes in _cases(found)[1:] if why and not passes)
+    yield from (f"{name}: {why}" for name, why, passes in _cases(found)[1:] if why and not passes)
 
 
-def _bound(one: MetricGate) -> str:
+def _bound(metric: MetricGate) -> str:
     """The bound on the change: it got worse by at least this much."""
-    return "-" if one.bound is None else f"{'<' if one.bound < 0 else '>'} {plus(one.bound)}"
+    return "-" if metric.bound is None else f"{'<' if metric.bound < 0 else '>'} {plus(metric.bound)}"
 
 
-def _worst(one: MetricGate) -> str:
-    return "-" if one.worst is None else plus(one.worst)
+def _worst(metric: MetricGate) -> str:
+    return "-" if metric.worst is None else plus(metric.worst)
 
 
-def _more(one: MetricGate) -> str:
-    return "-" if one.more is None else f"{one.more:,}" if one.more else "too near"
+def _more_samples(metric: MetricGate) -> str:
+    return "-" if metric.more is None else f"{metric.more:,}" if metric.more else "too near"
 
 
 def _samples(name: str, samples: Sequence[str]) -> str:
@@ -83,33 +84,31 @@ def junit(found: GateResult) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{Xml.tostring(suite, encoding="unicode")}\n'
 
 
-def _cases(found: GateResult) -> list[tuple[str, str, bool]]:
+def _cases(result: GateResult) -> list[tuple[str, str, bool]]:
     """The name of each case, what is wrong with it, and whether it passes anyway because it is inconclusive."""
-    cases = [("dataset, samples and judges", "; ".join(found.causes), False)]
-    cases += [_of_metric(one, found) for one in found.metrics]
-    return cases + [(f"limit of {one.name}", _of_limit(one), False) for one in found.limits]
+    cases = [("dataset, samples and judges", "; ".join(result.causes), False)]
+    cases += [_metric_case(metric, result) for metric in result.metrics]
+    return cases + [(f"limit of {limit.name}", _limit_problem(limit), False) for limit in result.limits]
 
 
-def _of_metric(one: MetricGate, found: GateResult) -> tuple[str, str, bool]:
-    said = (
-        f"{number(one.baseline)}, then {number(one.new)} ({plus(one.change)}, margin {number(one.margin)}, n = {one.n})"
-    )
-    if one.standing == "worse":
-        return one.metric, f"{said}; {_samples(one.metric, tuple(one.samples))}", False
-    if one.standing == "cannot tell":
-        more = f"; {plural(one.more, 'more sample')} would tell" if one.more else ""
-        return one.metric, f"cannot tell: {said}{more}", found.settings.inconclusive == "pass"
-    return one.metric, "", False
+def _metric_case(m: MetricGate, result: GateResult) -> tuple[str, str, bool]:
+    figures = f"{number(m.baseline)}, then {number(m.new)} ({plus(m.change)}, margin {number(m.margin)}, n = {m.n})"
+    if m.standing == "worse":
+        return m.metric, f"{figures}; {_samples(m.metric, tuple(m.samples))}", False
+    if m.standing == "cannot tell":
+        hint = f"; {plural(m.more, 'more sample')} would tell" if m.more else ""
+        return m.metric, f"cannot tell: {figures}{hint}", result.settings.inconclusive == "pass"
+    return m.metric, "", False
 
 
-def _unknown(one: LimitGate) -> str:
-    remedy = "; llm.prices lacks a model of the run" if one.name == "cost" else ""
-    return f"{one.name} of the run is unknown{remedy}"
+def _unknown(limit: LimitGate) -> str:
+    remedy = "; llm.prices lacks a model of the run" if limit.name == "cost" else ""
+    return f"{limit.name} of the run is unknown{remedy}"
 
 
-def _of_limit(one: LimitGate) -> str:
-    if not one.broken:
+def _limit_problem(limit: LimitGate) -> str:
+    if not limit.broken:
         return ""
-    value = spent_cell(one.name, one.value) or _unknown(one)
-    samples = f"; {_samples(one.name, one.samples)}" if one.samples else ""
-    return f"{value}, allowed is {spent_cell(one.name, one.allowed)}{samples}"
+    value = spent_cell(limit.name, limit.value) or _unknown(limit)
+    samples = f"; {_samples(limit.name, limit.samples)}" if limit.samples else ""
+    return f"{value}, allowed is {spent_cell(limit.name, limit.allowed)}{samples}"

@@ -12,24 +12,24 @@ from aiq.runs.manifest import Manifest
 from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.tables import Sheet, dollars, interval, number, score_value
 
-_LONGEST = 120  # characters of a report in a list
+_MAX_CHARS = 120  # characters of a report in a list
 _STYLES = {"running": "cyan", "failed": "red", "interrupted": "yellow", "cut off": "yellow", "limit": "yellow"}
 
 
 def runs_sheet(runs: Iterable[ListedRun]) -> Sheet:
     """The columns people look for first come first, because only those fit in 80 columns."""
     headings = ("run", "experiment", "status", "score", "metric", "cost", "when (UTC)", "agent", "model", "dataset")
-    return Sheet(headings, [_row(one) for one in runs], left=len(headings))
+    return Sheet(headings, [_row(run) for run in runs], left=len(headings))
 
 
-def _row(one: ListedRun) -> tuple[object, ...]:
-    status = Text(f"sweep, {one.status}" if one.kind == "sweep" else one.status, _STYLES.get(one.status, ""))
-    between = f" ({interval(one.score)})" if one.score and one.score.ci95 else ""
-    score = f"{number(one.score.mean)}{between}" if one.score else None
-    cost = dollars(one).removeprefix("cost ") if one.summarised else None
-    when = one.started and one.started[:16].replace("T", " ")
-    made_of = (name or None for name in (one.agent, one.model, one.dataset))
-    return (one.id, one.experiment, status, score, one.metric, cost, when, *made_of)
+def _row(run: ListedRun) -> tuple[object, ...]:
+    status = Text(f"sweep, {run.status}" if run.kind == "sweep" else run.status, _STYLES.get(run.status, ""))
+    bounds = f" ({interval(run.score)})" if run.score and run.score.ci95 else ""
+    score = f"{number(run.score.mean)}{bounds}" if run.score else None
+    cost = dollars(run).removeprefix("cost ") if run.summarised else None
+    started = run.started and run.started[:16].replace("T", " ")
+    origin = (name or None for name in (run.agent, run.model, run.dataset))
+    return (run.id, run.experiment, status, score, run.metric, cost, started, *origin)
 
 
 def samples_sheet(
@@ -38,10 +38,10 @@ def samples_sheet(
     """The last attempts with the first metric of each judge; the worst, by the first of these metrics, on top."""
     metrics = [judge.metrics[0] for judge in manifest.judges if judge.metrics]
     epochs = any(key.epoch > 1 for key in rows)
-    found = {key: {score.metric: score for score in scores[key]} for key in rows}
+    by_metric = {key: {score.metric: score for score in scores[key]} for key in rows}
 
-    def place(row: SampleRow) -> tuple[object, ...]:
-        value = next((score.number for one in metrics[:1] if (score := found[row.key].get(one.name))), None)
+    def rank(row: SampleRow) -> tuple[object, ...]:
+        value = next((score.number for metric in metrics[:1] if (score := by_metric[row.key].get(metric.name))), None)
         if value is None:
             return row.answered, float("-inf"), natural(row.sample_id), row.epoch
         return row.answered, value if metrics[0].higher_is_better else -value, natural(row.sample_id), row.epoch
@@ -50,11 +50,11 @@ def samples_sheet(
         (
             f"{row.sample_id}.{row.epoch}" if epochs else row.sample_id,
             Text(row.status, _STYLES.get(row.status, "")),
-            *((score := found[row.key].get(one.name)) and score_value(score) for one in metrics),
+            *((score := by_metric[row.key].get(metric.name)) and score_value(score) for metric in metrics),
             dollars(row.spent).removeprefix("cost "),
-            shorten(str(row.error or row.report or ""), _LONGEST, placeholder=" ..."),
+            shorten(str(row.error or row.report or ""), _MAX_CHARS, placeholder=" ..."),
         )
-        for row in sorted(rows.values(), key=place)
+        for row in sorted(rows.values(), key=rank)
     ]
-    headings = ("sample", "status", *(one.name.replace(".", ".\n") for one in metrics), "cost", "report or error")
+    headings = ("sample", "status", *(metric.name.replace(".", ".\n") for metric in metrics), "cost", "report or error")
     return Sheet(headings, table, left=len(headings))

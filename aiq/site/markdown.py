@@ -47,10 +47,10 @@ def _text(_: Any, tokens: Sequence[Token], index: int, __: Any, env: Any) -> str
     if env.get(_IN_LINK):
         return html.escape(text)
     parts, end = [], 0
-    for found in _BARE_URL.finditer(text):
-        url = html.escape(found.group())
-        parts += [html.escape(text[end : found.start()]), f'<a href="{url}" rel="noopener noreferrer">{url}</a>']
-        end = found.end()
+    for match in _BARE_URL.finditer(text):
+        url = html.escape(match.group())
+        parts += [html.escape(text[end : match.start()]), f'<a href="{url}" rel="noopener noreferrer">{url}</a>']
+        end = match.end()
     return "".join([*parts, html.escape(text[end:])])
 
 
@@ -66,8 +66,8 @@ def _link_close(_: Any, __: Sequence[Token], ___: int, ____: Any, env: Any) -> s
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"  # around the number of a piece that is inserted after rendering
-_HELD = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
-_HELD_OR_TAG = re.compile(rf"<p>{_OPEN}(?P<alone>\d+){_CLOSE}</p>|{_OPEN}(?P<held>\d+){_CLOSE}|<[^>]*>")
+_PLACEHOLDER = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_PLACEHOLDER_OR_TAG = re.compile(rf"<p>{_OPEN}(?P<alone>\d+){_CLOSE}</p>|{_OPEN}(?P<held>\d+){_CLOSE}|<[^>]*>")
 _PRIVATE = str.maketrans(_OPEN + _CLOSE, "\ufffd\ufffd")
 _MARKED_FENCE = re.compile(rf"^([ \t>]*(?:`{{3,}}|~{{3,}}))[ \t]*((?:{_OPEN}\d+{_CLOSE}[ \t]*)+)$", re.MULTILINE)
 
@@ -86,22 +86,22 @@ def annotated(text: str, pieces: Iterable[Piece]) -> str:
     """The text as safe HTML with these pieces, wherever they are in it; of two that overlap the first is kept."""
     text = text.translate(_PRIVATE)
     kept: list[Piece] = []
-    parts, at = [], 0
+    parts, position = [], 0
     for piece in sorted(pieces, key=lambda piece: (piece.start, piece.end)):
-        if piece.start >= at:
-            holder = f"{_OPEN}{len(kept)}{_CLOSE}"
-            parts += [text[at : piece.start], f"\n\n{holder}\n\n" if piece.block else holder]
+        if piece.start >= position:
+            placeholder = f"{_OPEN}{len(kept)}{_CLOSE}"
+            parts += [text[position : piece.start], f"\n\n{placeholder}\n\n" if piece.block else placeholder]
             kept.append(piece)
-            at = piece.end
+            position = piece.end
 
-    def replaced(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         if match["alone"]:
             piece = kept[int(match["alone"])]
             return piece.html if piece.block else f"<p>{piece.html}</p>"
-        return kept[int(match["held"])].html if match["held"] else _HELD.sub("", match[0])
+        return kept[int(match["held"])].html if match["held"] else _PLACEHOLDER.sub("", match[0])
 
-    held = _MARKED_FENCE.sub(r"\1\n\2", "".join([*parts, text[at:]]))
-    return _HELD_OR_TAG.sub(replaced, render(held))
+    marked = _MARKED_FENCE.sub(r"\1\n\2", "".join([*parts, text[position:]]))
+    return _PLACEHOLDER_OR_TAG.sub(replacement, render(marked))
 
 
 def environment() -> Any:
@@ -110,9 +110,9 @@ def environment() -> Any:
     from markupsafe import Markup
 
     loader = jinja2.FileSystemLoader(TEMPLATES)
-    found = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    found.filters["trusted"] = Markup
-    found.tests["web_link"] = is_web_link
-    return found
+    templates.filters["trusted"] = Markup
+    templates.tests["web_link"] = is_web_link
+    return templates

@@ -15,7 +15,7 @@ from aiq.runs.rows import SampleRow
 from aiq.site.audit_page import EXPLAINED, Citation, ListedEntry, annotated_report, cause, citations_of, explanation
 from aiq.site.markdown import Json, render
 
-_AROUND: Final = 240
+_CONTEXT: Final = 240
 """Characters before and after a passage."""
 _ALIGNED: Final = re.compile(r' style="text-align:(\w+)"')
 
@@ -40,44 +40,44 @@ def marked_report(row: SampleRow, places: Mapping[str, int], manifest: Manifest)
     except UserError:  # a run of another version, whose settings are no longer known
         return {"report": safe_html(text), "delivered": delivered, "cited": []}
     audit = audited(AuditCase(text, row.known_sources, settings, row.sample_id, row.epoch))
-    cited = citations_of(audit)
-    numbers = {citation.id: number for number, citation in enumerate(cited)}
+    citations = citations_of(audit)
+    numbers = {citation.id: number for number, citation in enumerate(citations)}
 
-    def before(one: Citation) -> str:
-        gone = " gone" if one.removed else ""
-        return f'<a class="cite {one.outcome or "unchecked"}{gone}" href="#c{numbers[one.id]}">'
+    def open_tag(citation: Citation) -> str:
+        removed = " gone" if citation.removed else ""
+        return f'<a class="cite {citation.outcome or "unchecked"}{removed}" href="#c{numbers[citation.id]}">'
 
     def entry_list(entries: Sequence[ListedEntry]) -> str:
         return f'<div class="entries">{"".join(part for entry in entries for part in _entry(entry, numbers))}</div>'
 
     uncited = '<span class="uncited">uncited</span>'
     return {
-        "report": _aligned(annotated_report(audit, cited, before, lambda _: "</a>", entry_list, uncited)),
+        "report": _aligned(annotated_report(audit, citations, open_tag, lambda _: "</a>", entry_list, uncited)),
         "delivered": delivered,
-        "cited": [_citation(citation, places) for citation in cited],
+        "cited": [_citation(citation, places) for citation in citations],
     }
 
 
 def _entry(entry: ListedEntry, numbers: Mapping[str, int]) -> Iterator[str]:
     """An entry of a reference list, and the heading above it."""
-    found = entry.found
+    finding = entry.found
     if entry.before:
         yield f"<h3>{escape(entry.before)}</h3>"
-    outcome = found.outcome or "unchecked"
-    said = outcome if cause(found) == outcome else f"{outcome}: {cause(found)}"
+    outcome = finding.outcome or "unchecked"
+    verdict = outcome if cause(finding) == outcome else f"{outcome}: {cause(finding)}"
     times = f"cited {len(entry.cited)}x" if entry.cited else "never cited"
-    linked = f'<a class="inner" href="#c{numbers[entry.cited[0]]}">{times}</a>' if entry.cited else times
-    yield f'<p class="entry {outcome}"><b>[{found.entry.number}]</b> {escape(found.entry.text)}'
-    yield f'<span class="said"><b>{escape(said)}</b> {linked}</span></p>'
+    link = f'<a class="inner" href="#c{numbers[entry.cited[0]]}">{times}</a>' if entry.cited else times
+    yield f'<p class="entry {outcome}"><b>[{finding.entry.number}]</b> {escape(finding.entry.text)}'
+    yield f'<span class="said"><b>{escape(verdict)}</b> {link}</span></p>'
 
 
 def _words_before(text: str, end: int) -> str:
     """Some words before a place in a text, the first one whole."""
-    before = text[max(0, end - _AROUND) : end]
-    return before if end <= _AROUND else before[before.find(" ") + 1 :]
+    words = text[max(0, end - _CONTEXT) : end]
+    return words if end <= _CONTEXT else words[words.find(" ") + 1 :]
 
 
-def _parted(passage: Passage) -> list[str]:
+def _parts(passage: Passage) -> list[str]:
     """The passage's text in parts, every second of which shares words with the statement."""
     ends = [0, *chain.from_iterable(passage.shared), len(passage.text)]
     return [passage.text[start:end] for start, end in pairwise(ends)]
@@ -85,21 +85,21 @@ def _parted(passage: Passage) -> list[str]:
 
 def _citation(citation: Citation, places: Mapping[str, int]) -> Json:
     targets = []
-    for label, found in citation.targets:
-        source = found.match.source.address if found.match else ""
-        flags = [f"{note}: {EXPLAINED[note]}" for note in (*found.flags, found.seen_as) if note]
-        told = {"outcome": found.outcome or "unchecked", "cause": cause(found), "why": explanation(found)}
-        targets.append({"label": label, "target": found.target, "source": places.get(source), "flags": flags, **told})
+    for label, finding in citation.targets:
+        source = finding.match.source.address if finding.match else ""
+        flags = [f"{note}: {EXPLAINED[note]}" for note in (*finding.flags, finding.seen_as) if note]
+        why = {"outcome": finding.outcome or "unchecked", "cause": cause(finding), "why": explanation(finding)}
+        targets.append({"label": label, "target": finding.target, "source": places.get(source), "flags": flags, **why})
     passages = []
     for label, cited in citation.passages:
-        found_in, text = cited.passage, cited.source.text
-        passage = found_in and {
-            "before": _words_before(text, found_in.start),
-            "parts": _parted(found_in),
-            "after": text[found_in.end : found_in.end + _AROUND],
+        closest, text = cited.passage, cited.source.text
+        record = closest and {
+            "before": _words_before(text, closest.start),
+            "parts": _parts(closest),
+            "after": text[closest.end : closest.end + _CONTEXT],
         }
         passages.append(
-            {"label": label, "source": places.get(cited.source.address), "said": cited.statement.text, "found": passage}
+            {"label": label, "source": places.get(cited.source.address), "said": cited.statement.text, "found": record}
         )
     outcome = citation.outcome or "unchecked"
     return {"shown": citation.shown, "outcome": outcome, "targets": targets, "passages": passages}

@@ -90,8 +90,8 @@ def data_line(record: Any) -> str:
 def _json(value: Any) -> str:
     """JSON in which nothing can end a script or a line."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for sign in "<\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    for char in "<\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
     return text
 
 
@@ -122,21 +122,21 @@ def write_run(folder: RunFolder, samples: Samples | None = None) -> Path:
 
     `samples`: those of its dataset, in order; by default they are read from where the manifest says, if still there.
     """
-    state = stamp(folder.path)
+    version = stamp(folder.path)
     manifest = folder.read_manifest()
     summary = summary_of(folder, manifest)
     site = folder.path / SITE
-    known, gold = read_dataset(manifest) if samples is None else (samples, None)
+    dataset, problem = read_dataset(manifest) if samples is None else (samples, None)
     table = Table()
-    _write_samples(folder, manifest, known, table)
+    _write_samples(folder, manifest, dataset, table)
     reliability, _ = reliabilities(folder, summary.metrics)
     plots = dict(run_plots(summary, table, records.headline(manifest, summary)))
     replace(site / "plots.js", (data_line({"name": name, **plot.record}) for name, plot in plots.items()))
-    shown = records.summary_record(manifest, summary, reliability, gold)
-    replace(site / "summary.js", table.with_columns({"format": FORMAT, **shown, "plots": [*plots]}))
+    record = records.summary_record(manifest, summary, reliability, problem)
+    replace(site / "summary.js", table.with_columns({"format": FORMAT, **record, "plots": [*plots]}))
     path = place(folder.path)
     write_page(folder.page_path, "run", f"{manifest.experiment} {folder.run_id}", path)
-    update_index(folder.results, {path: {"stamp": state, **records.run_record(manifest, summary)}})
+    update_index(folder.results, {path: {"stamp": version, **records.run_record(manifest, summary)}})
     return folder.page_path
 
 
@@ -144,7 +144,7 @@ def write_page(page: Path, kind: str, title: str, path: str = "") -> None:
     """Write the frame of a page, which holds no data, and the files that all pages share. `path`: that of the run."""
     root = "../" * (path.count("/") + 1) if path else ""
     write_shared(page.parent / root)
-    _keep(
+    _update(
         page, _frame().render(kind=kind, title=title, path=path, root=root, scripts=_SCRIPTS[kind], version=__version__)
     )
 
@@ -152,10 +152,10 @@ def write_page(page: Path, kind: str, title: str, path: str = "") -> None:
 def write_shared(results: Path) -> None:
     """Write what all pages share, if it is missing or from another version."""
     for file in sorted(STATIC.iterdir()):
-        _keep(results / SITE / file.name, file.read_text(encoding="utf-8"))
+        _update(results / SITE / file.name, file.read_text(encoding="utf-8"))
 
 
-def _keep(path: Path, text: str) -> None:
+def _update(path: Path, text: str) -> None:
     """Write a file unless it already has this text."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         replace(path, [text])
@@ -166,9 +166,9 @@ def update_index(results: Path, lines: Mapping[str, Json]) -> None:
     for name, title in (("index", "Results"), ("compare", "Compare runs")):
         write_page(results / f"{name}.html", name, title)
     with FileLock(results / SITE / "runs.lock"):
-        found = {one["path"]: one for one in data_records(results / SITE / "runs.js")}
-        found |= {path: {"path": path, **line} for path, line in lines.items()}
-        kept = (one for path, one in found.items() if (results / path).is_dir())
+        runs = {run["path"]: run for run in data_records(results / SITE / "runs.js")}
+        runs |= {path: {"path": path, **line} for path, line in lines.items()}
+        kept = (run for path, run in runs.items() if (results / path).is_dir())
         replace(results / SITE / "runs.js", map(data_line, kept))
 
 
@@ -187,23 +187,23 @@ def stamp(folder: Path) -> str:
     return f"{derive(FORMAT, __version__, str(states)):016x}"
 
 
-def _write_samples(folder: RunFolder, manifest: Manifest, known: Samples, table: "Table") -> None:
+def _write_samples(folder: RunFolder, manifest: Manifest, samples: Samples, table: "Table") -> None:
     """Write the scripts of samples and their timelines, and fill the table, one row in memory at a time."""
-    texts, lines = Chunks(folder.path / SITE, "samples"), Chunks(folder.path / SITE, "events")
+    texts, timelines = Chunks(folder.path / SITE, "samples"), Chunks(folder.path / SITE, "events")
     with closing(EventReader(folder)) as events:
-        for row, found in attempts_in_order(folder, manifest, known.ids):
-            shown = records.sample_record(row, found, known.get(row.sample_id), manifest)
+        for row, scores in attempts_in_order(folder, manifest, samples.ids):
+            record = records.sample_record(row, scores, samples.get(row.sample_id), manifest)
             agent, judges = (timeline(events.read(row.key, row.attempt, account)) for account in ("agent", "judge"))
-            shown["writer"] = writer_of(row.raw_report or row.report or "", agent)
+            record["writer"] = writer_of(row.raw_report or row.report or "", agent)
             calls = agent.pop("calls")
             del judges["calls"]
-            for source in shown["sources"]:
+            for source in record["sources"]:
                 source["event"] = calls.get(source.pop("call"))
-            texts_at = texts.add(shown)
-            events_at = lines.add({"id": row.sample_id, "epoch": row.epoch, "agent": agent, "judge": judges})
-            table.add({**records.attempt_record(row, found), "texts": texts_at, "events": events_at})
+            texts_at = texts.add(record)
+            events_at = timelines.add({"id": row.sample_id, "epoch": row.epoch, "agent": agent, "judge": judges})
+            table.add({**records.attempt_record(row, scores), "texts": texts_at, "events": events_at})
     texts.close()
-    lines.close()
+    timelines.close()
 
 
 class Table:
@@ -217,9 +217,9 @@ class Table:
     def add(self, row: Json) -> None:
         self._file.write(_json(row) + "\n")
         for name, value in row.items():
-            below = self._columns.setdefault(name, None)
-            if below is not None:
-                below.update(value)
+            names = self._columns.setdefault(name, None)
+            if names is not None:
+                names.update(value)
 
     def __iter__(self) -> Iterator[Json]:
         self._file.seek(0)
@@ -233,17 +233,17 @@ class Table:
 
     def _object(self, names: Json, group: str = "") -> Iterator[str]:
         yield "{"
-        for place, (name, below) in enumerate(names.items()):
-            yield f"{',' if place else ''}{_json(name)}:"
-            yield from self._array(name, group) if group or below is None else self._object(below, name)
+        for index, (name, children) in enumerate(names.items()):
+            yield f"{',' if index else ''}{_json(name)}:"
+            yield from self._array(name, group) if group or children is None else self._object(children, name)
         yield "}"
 
     def _array(self, name: str, group: str) -> Iterator[str]:
         values = ((row[group] if group else row).get(name) for row in self)
-        before = "["
-        while some := [*islice(values, 1000)]:
-            yield before + _json(some)[1:-1]
-            before = ","
+        separator = "["
+        while batch := [*islice(values, 1000)]:
+            yield separator + _json(batch)[1:-1]
+            separator = ","
         yield "]"
 
 

@@ -36,7 +36,7 @@ _CONFIG = {
     "title": {"color": "var(--ink)", "anchor": "start", "fontSize": 14},
 }
 _POINT = {"type": "point", "filled": True, "opacity": 1}
-_NOTHING: Json = {"data": {"values": [{}]}}
+_NO_DATA: Json = {"data": {"values": [{}]}}
 _REST = {"between": "95 % interval", "n": "n", "role": "role"}
 _MEAN = {"name": "point", "told": "mean"} | _REST
 _LADDER = (
@@ -64,7 +64,7 @@ class Plot:
     @property
     def description(self) -> str:
         """The plot in words, for those who cannot see it."""
-        return f"{self.title}. " + "; ".join(f"{one['name']}: {one['told']} ({one['between']})" for one in self.values)
+        return f"{self.title}. " + "; ".join(f"{v['name']}: {v['told']} ({v['between']})" for v in self.values)
 
     @property
     def record(self) -> Json:
@@ -106,7 +106,7 @@ def ladder(title: str, rungs: Sequence[Dot]) -> Plot:
     columns = {"name": "point", "spend": "spend", "told": "difference", "error": "standard error"} | _REST
     layers = [
         {"mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2}, "encoding": {"x": {"datum": 0}}}
-        | _NOTHING,
+        | _NO_DATA,
         bar("x", x, "low", "high", y=row),
         bar("x", x, "left", "right", y=row, color=_colour(values))
         | {"mark": {"type": "rule", "strokeWidth": 9, "opacity": 0.45}},
@@ -122,24 +122,24 @@ def trade_off(title: str, spend: str, dots: Sequence[Dot], front: Sequence[str],
     """
     values = [value_of(dot) | _spent(dot) for dot in dots]
     values.sort(key=lambda value: [*_LOOKS].index(value["role"]))
-    shown = (value for value in values if value["name"] in front or value["role"] != "other")
-    labels = grouped(((value["x"], value["mean"]), value["name"].split(":")[0]) for value in shown)
-    named = [
+    marked = (value for value in values if value["name"] in front or value["role"] != "other")
+    labels = grouped(((value["x"], value["mean"]), value["name"].split(":")[0]) for value in marked)
+    texts = [
         {"x": x, "mean": mean, "text": names[0] + (f" +{len(names) - 1}" if names[1:] else "")}
         for (x, mean), names in labels.items()
     ]
     x, y = quantity("x", spend), quantity("mean", None)
     dashed = {"type": "line", "color": "var(--accent)", "strokeDash": [5, 3], "interpolate": "step-after"}
-    joined = {"data": {"values": [value for name in front for value in values if value["name"] == name]}}
+    front_data = {"data": {"values": [value for name in front for value in values if value["name"] == name]}}
     columns = {"name": "point", "spend": spend, "reach": "95 % interval of it", "told": "mean"} | _REST
-    number_of = {"type": "text", "align": "left", "dx": 8, "dy": -9}
+    text_mark = {"type": "text", "align": "left", "dx": 8, "dy": -9}
     layers = [
         *_threshold(threshold),
-        {"mark": dashed, "encoding": {"x": x, "y": y}} | joined,
+        {"mark": dashed, "encoding": {"x": x, "y": y}} | front_data,
         bar("y", y, "low", "high", 0.35, x=x),
         bar("x", x, "left", "right", 0.35, y=y),
         {"mark": _POINT, "encoding": {"x": x, "y": y, **_looks(values, legend=True), "tooltip": tooltips(columns)}},
-        {"data": {"values": named}, "mark": number_of, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
+        {"data": {"values": texts}, "mark": text_mark, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
     ]
     return plot_of(title, values, layers, 340, columns, _FRONT)
 
@@ -151,10 +151,10 @@ def curve(
 
     `within`: the lowest and the highest value shown, for plots side by side.
     """
-    places = [str(dot.x) for dot in dots]
-    numbers = _numbers(places)
-    values = [value_of(dot) | {"x": place} for dot, place in zip(dots, numbers or places, strict=True)]
-    x = ordinal("x", axis, places)
+    labels = [str(dot.x) for dot in dots]
+    numbers = _numbers(labels)
+    values = [value_of(dot) | {"x": label} for dot, label in zip(dots, numbers or labels, strict=True)]
+    x = ordinal("x", axis, labels)
     if numbers:
         ticks = {"values": numbers} if len(numbers) <= _MOST_TICKS else {}
         x = quantity("x", axis) | {
@@ -180,13 +180,13 @@ def heat_map(title: str, axes: tuple[str, str], cells: Mapping[tuple[str, str], 
     x = ordinal("x", axes[0], [across for across, _ in cells], orient="top", domain=False, ticks=False)
     row = ordinal("row", axes[1], [down for _, down in cells], domain=False, ticks=False)
     shade = quantity("mean", None) | {"legend": None, "scale": {"zero": False, "range": [0.06, 0.5]}}
-    place = {"x": x, "y": row, "tooltip": tooltips(_MEAN)}
+    encoding = {"x": x, "y": row, "tooltip": tooltips(_MEAN)}
     marked = [value for value in values if value["role"] != "other"]
     cell = {"type": "rect", "color": "var(--accent)", "cornerRadius": 4}
     layers = [
-        {"mark": cell, "encoding": place | {"opacity": shade}},
-        {"mark": {"type": "text", "dy": -3}, "encoding": place | {"text": {"field": "text"}}},
-        {"mark": _POINT | {"yOffset": 14}, "encoding": place | _looks(marked, legend=True)}
+        {"mark": cell, "encoding": encoding | {"opacity": shade}},
+        {"mark": {"type": "text", "dy": -3}, "encoding": encoding | {"text": {"field": "text"}}},
+        {"mark": _POINT | {"yOffset": 14}, "encoding": encoding | _looks(marked, legend=True)}
         | {"data": {"values": marked}},
     ]
     return plot_of(title, values, layers, 70 + 52 * len({down for _, down in cells}))
@@ -225,8 +225,8 @@ def value_of(dot: Dot) -> Json:
 def _spent(dot: Dot) -> Json:
     """The fields of a dot whose `x` is an estimate."""
     assert isinstance(dot.x, Estimate)
-    at = value_of(Dot(dot.name, "", dot.x))
-    return {"x": at["mean"], "left": at["low"], "right": at["high"], "spend": at["told"], "reach": at["between"]}
+    x = value_of(Dot(dot.name, "", dot.x))
+    return {"x": x["mean"], "left": x["low"], "right": x["high"], "spend": x["told"], "reach": x["between"]}
 
 
 def _numbers(texts: Sequence[str]) -> list[float]:
@@ -260,21 +260,21 @@ def _threshold(line: Line | None) -> list[Json]:
     y = {"datum": line.at, "type": "quantitative"}
     rule = {"type": "rule", "strokeDash": [3, 3], "color": "var(--good)"}
     text = {"type": "text", "align": "right", "dx": -4, "dy": -7, "text": line.name, "color": "var(--good)"}
-    named = [{"mark": text, "encoding": {"x": {"value": "width"}, "y": y}} | _NOTHING] if line.name else []
-    return [{"mark": rule, "encoding": {"y": y}} | _NOTHING, *named]
+    label = [{"mark": text, "encoding": {"x": {"value": "width"}, "y": y}} | _NO_DATA] if line.name else []
+    return [{"mark": rule, "encoding": {"y": y}} | _NO_DATA, *label]
 
 
 def _colour(values: Sequence[Json], legend: bool = False) -> Json:
-    present = [role for role in _LOOKS if role in {value["role"] for value in values}]
-    scale = {"domain": present, "range": [_LOOKS[role][0] for role in present]}
+    roles = [role for role in _LOOKS if role in {value["role"] for value in values}]
+    scale = {"domain": roles, "range": [_LOOKS[role][0] for role in roles]}
     return {"field": "role", "type": "nominal", "scale": scale, "legend": {"title": None} if legend else None}
 
 
 def _looks(values: Sequence[Json], legend: bool = False) -> Json:
     """Colour, shape and size by role, because not everybody can tell colours apart."""
     colour = _colour(values, legend)
-    present = colour["scale"]["domain"]
-    shapes = {"domain": present, "range": [_LOOKS[role][1] for role in present]}
+    roles = colour["scale"]["domain"]
+    shapes = {"domain": roles, "range": [_LOOKS[role][1] for role in roles]}
     size = {"field": "size", "type": "quantitative", "scale": None, "legend": None}
     return {"color": colour, "shape": colour | {"scale": shapes}, "size": size}
 

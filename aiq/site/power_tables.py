@@ -29,7 +29,7 @@ def power_text(found: Planning, effect: float) -> Iterator[RenderableType]:
         )
         if not found.paired:
             yield Text(_ONE_RUN)
-    if any(one.within is None for one in found.plans):
+    if any(p.within is None for p in found.plans):
         yield Text(_ONE_EPOCH)
     if not (found.plans or found.alike):
         yield Text("Nothing was scored, so there is nothing to plan")
@@ -37,40 +37,40 @@ def power_text(found: Planning, effect: float) -> Iterator[RenderableType]:
         yield Text(f"Nothing varies, so nothing is known: {', '.join(found.alike)}")
 
 
-def _tables(found: Planning, asked: str) -> Iterator[RenderableType]:
+def _tables(planning: Planning, target: str) -> Iterator[RenderableType]:
     rows = [
         (
-            f"  {'='.join(one.slice)}" if one.slice else one.metric,
-            one.n,
-            *(_range(one, lambda seen: seen.resolves), _range(one, lambda seen: seen.samples)),
-            _range(one, lambda seen: seen.epochs),
+            f"  {'='.join(p.slice)}" if p.slice else p.metric,
+            p.n,
+            *(_range(p, lambda prospect: prospect.resolves), _range(p, lambda prospect: prospect.samples)),
+            _range(p, lambda prospect: prospect.epochs),
         )
-        for one in found.plans
+        for p in planning.plans
     ]
-    headings = ("metric", "n", "resolves", f"samples\n{asked}", f"or epochs\n{asked}")
+    headings = ("metric", "n", "resolves", f"samples\n{target}", f"or epochs\n{target}")
     yield Sheet(
-        headings, rows, f"the smallest difference that a comparison of runs like {' and '.join(found.runs)} resolves"
+        headings, rows, f"the smallest difference that a comparison of runs like {' and '.join(planning.runs)} resolves"
     )
     yield Text()
-    by_epochs = [
-        (one.metric, f"{one.epochs:.3g}", one.between, one.within, *map(one.most.by_epochs.get, EPOCHS))
-        for one in found.plans
-        if one.slice is None
+    epoch_rows = [
+        (p.metric, f"{p.epochs:.3g}", p.between, p.within, *map(p.most.by_epochs.get, EPOCHS))
+        for p in planning.plans
+        if p.slice is None
     ]
-    by_count = ("at most, by epochs", "now", "sd\nbetween", "sd\nwithin", *map(str, EPOCHS))
-    yield Sheet(by_count, by_epochs)
+    epoch_headings = ("at most, by epochs", "now", "sd\nbetween", "sd\nwithin", *map(str, EPOCHS))
+    yield Sheet(epoch_headings, epoch_rows)
     yield Text()
 
 
-def _range(one: Plan, figure: Callable[[Prospect], float | None]) -> str | None:
-    most = figure(one.most)
-    if one.least is None:
-        return None if most is None else f"up to {_shown(most)}"
-    least = figure(one.least)
+def _range(plan: Plan, figure: Callable[[Prospect], float | None]) -> str | None:
+    most = figure(plan.most)
+    if plan.least is None:
+        return None if most is None else f"up to {_text(most)}"
+    least = figure(plan.least)
     if least is None or least == most:
-        return None if least is None else _shown(least)
-    return f"{_shown(least)} or more" if most is None else f"{_shown(least)} to {_shown(most)}"
+        return None if least is None else _text(least)
+    return f"{_text(least)} or more" if most is None else f"{_text(least)} to {_text(most)}"
 
 
-def _shown(value: float) -> str:
+def _text(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else cell(value)

@@ -33,12 +33,12 @@ class Progress:
     def __init__(self, name: str, *, shown: bool) -> None:
         self._name = name
         self._shown = shown
-        self._done = self._total = self._before = 0
+        self._done = self._total = self._done_before = 0
         self._trouble = dict.fromkeys(("cut off", "limit", "failed", "unjudged", "retried"), 0)
-        self._over = self._under = 0.0
+        self._numerator = self._denominator = 0.0
         self._figures = ""
         self._wait, self._wait_until = "", 0.0
-        self._begun = self._last_line = time.monotonic()
+        self._start = self._last_line = time.monotonic()
         self._live: Live | None = None
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ class Progress:
         self._metric = next(iter(state.spec.metrics), "")
         for key in done:
             self._count(key)
-        self._before, self._begun = self._done, time.monotonic()
+        self._done_before, self._start = self._done, time.monotonic()
         console = Console(file=sys.stderr, highlight=False)
         if self._shown and console.is_terminal and not console.is_dumb_terminal:
             self._live = Live(self, console=console, refresh_per_second=2, vertical_overflow="visible")
@@ -104,10 +104,10 @@ class Progress:
 
     def _time(self) -> str:
         """How long it has taken, and how long the rest will take at this rate."""
-        passed, here = time.monotonic() - self._begun, self._done - self._before
-        if not here or self._done == self._total:
-            return _clock(passed)
-        return f"{_clock(passed)}, {_clock(passed / here * (self._total - self._done))} left"
+        elapsed, completed = time.monotonic() - self._start, self._done - self._done_before
+        if not completed or self._done == self._total:
+            return _clock(elapsed)
+        return f"{_clock(elapsed)}, {_clock(elapsed / completed * (self._total - self._done))} left"
 
     def _count(self, key: SampleKey) -> None:
         state = self._state
@@ -117,14 +117,14 @@ class Progress:
         self._trouble["limit"] += attempt.status == "limit" and not attempt.partial
         self._trouble["failed"] += attempt.status == "failed"
         self._trouble["unjudged"] += any(state.judge_error(key, judge) is not None for judge in state.spec.judges)
-        if self._metric and (scored := state.score(key, self._metric)) and scored.parts:
-            self._over += scored.parts[0]
-            self._under += scored.parts[1]
+        if self._metric and (score := state.score(key, self._metric)) and score.parts:
+            self._numerator += score.parts[0]
+            self._denominator += score.parts[1]
 
     def _refresh(self) -> None:
         """Update the figures: done here, because the thread that draws the bar must not read a growing state."""
-        score = [f"{self._metric} {self._over / self._under:.3f}"] if self._under else []
-        trouble = [f"{count} {what}" for what, count in self._trouble.items() if count]
+        score = [f"{self._metric} {self._numerator / self._denominator:.3f}"] if self._denominator else []
+        trouble = [f"{count} {kind}" for kind, count in self._trouble.items() if count]
         wait = [self._wait] if self._wait_until > time.monotonic() and self._done < self._total else []
         self._figures = ", ".join([*score, dollars(self._state.spent()), *trouble, *wait])
 

@@ -72,25 +72,25 @@ def run_record(manifest: Manifest, summary: Summary) -> Json:
 
 def sweep_record(sweep: Sweep) -> Json:
     """The line of a sweep in the index."""
-    found = sweep.recommendation
-    chosen = next((point for point in sweep.points if found and point.number == found.point), None)
+    choice = sweep.recommendation
+    recommended = next((point for point in sweep.points if choice and point.number == choice.point), None)
     return {
         "kind": "sweep",
         "run_id": sweep.sweep_id,
         "experiment": sweep.experiment,
         "status": sweep.status,
         "points": len(sweep.points),
-        "recommended": chosen and sweep.label(chosen),
+        "recommended": recommended and sweep.label(recommended),
     }
 
 
 def summary_record(manifest: Manifest, summary: Summary, reliability: Mapping[str, str], gold: str | None) -> Json:
     """Everything about a run except its samples. `gold`: why no accepted answers can be shown, if so."""
-    other, run = summary.agent_failures, run_record(manifest, summary)
-    for one in run["metrics"]:
-        one["reliability"] = reliability.get(one["name"])
-        excluded = other.metrics.get(one["name"]) if other.failed else None
-        one["other"] = excluded and excluded.mean
+    failures, run = summary.agent_failures, run_record(manifest, summary)
+    for metric in run["metrics"]:
+        metric["reliability"] = reliability.get(metric["name"])
+        excluded = failures.metrics.get(metric["name"]) if failures.failed else None
+        metric["other"] = excluded and excluded.mean
     return run | {
         "epochs": manifest.config.get("epochs", 1),
         "models": manifest.models,
@@ -105,12 +105,12 @@ def summary_record(manifest: Manifest, summary: Summary, reliability: Mapping[st
         "errors": [[count, message] for message, count in summary.failures.items()],
         "judge_errors": list(judge_failures(summary)),
         "caveats": [f"judge {judge}: {caveat}" for judge, caveat in summary.judge_caveats.items()],
-        "policy": other.policy,
-        "alternative": other.alternative,
+        "policy": failures.policy,
+        "alternative": failures.alternative,
         "missing": list(missing_metrics(summary)),
         "left_out": _table(LEFT_OUT_HEADINGS, left_out_rows(summary)),
         "noise": _table(
-            ("judge noise", *NOISE_HEADINGS), [(name, *noise_cells(one)) for name, one in summary.judge_noise.items()]
+            ("judge noise", *NOISE_HEADINGS), [(name, *noise_cells(n)) for name, n in summary.judge_noise.items()]
         ),
         "attempts_line": attempts_line(summary),
         "statuses": dict(summary.statuses),
@@ -118,7 +118,7 @@ def summary_record(manifest: Manifest, summary: Summary, reliability: Mapping[st
         "citations": citations(summary.citation_statuses),
         "routes": [_route(name, route) for name, route in summary.routes.items()],
         "slices": {
-            tag: [[value, _estimates(found)] for value, found in groups.items()]
+            tag: [[value, _estimates(metrics)] for value, metrics in groups.items()]
             for tag, groups in summary.slices.items()
         },
         "spend": [
@@ -137,7 +137,7 @@ def summary_record(manifest: Manifest, summary: Summary, reliability: Mapping[st
 def attempt_record(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
     """An attempt's row in the table of samples: a value for each column."""
     scores, question = list(scores), " ".join(row.question.split())
-    failing = sorted({score.judge for score in scores if score.status == "error"})
+    failed_judges = sorted({score.judge for score in scores if score.status == "error"})
     return {
         "id": row.sample_id,
         "epoch": row.epoch,
@@ -150,7 +150,7 @@ def attempt_record(row: SampleRow, scores: Iterable[ScoreRow]) -> Json:
         "citations": row.citation_status or "",
         "question": question if len(question) <= QUESTION else f"{question[:QUESTION]}\u2026",
         "error": str(row.error) if row.error else "",
-        "unjudged": failing,
+        "unjudged": failed_judges,
         "scores": {score.metric: score.number for score in scores},
     }
 
@@ -187,43 +187,43 @@ def sample_record(row: SampleRow, scores: Iterable[ScoreRow], sample: Sample | N
 
 def rerun_command(manifest: Manifest, sample: str) -> str:
     """The command that runs this sample again with the settings of the run."""
-    typed = manifest.rescored.overrides if manifest.rescored else manifest.overrides
-    name = sample if _PLAIN_ID.fullmatch(sample) else "'" + sample.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    kept = [text for text in typed if not text.startswith(_WHICH_SAMPLES)]
-    return shlex.join(["aiq", "run", *kept, f"dataset.ids=[{name}]"])
+    overrides = manifest.rescored.overrides if manifest.rescored else manifest.overrides
+    quoted = sample if _PLAIN_ID.fullmatch(sample) else "'" + sample.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    kept = [text for text in overrides if not text.startswith(_WHICH_SAMPLES)]
+    return shlex.join(["aiq", "run", *kept, f"dataset.ids=[{quoted}]"])
 
 
 def _metrics(manifest: Manifest, summary: Summary) -> list[Json]:
     declared = {metric.name: metric for judge in manifest.judges for metric in judge.metrics}
-    found = []
+    metrics = []
     for name, estimate in summary.metrics.items():
         low, high = summary.ranges.get(name, (None, None))
         higher = declared[name].higher_is_better if name in declared else True
-        found.append({"name": name, **estimate.model_dump(), "low": low, "high": high, "higher": higher})
-    return found
+        metrics.append({"name": name, **estimate.model_dump(), "low": low, "high": high, "higher": higher})
+    return metrics
 
 
 def headline(manifest: Manifest, summary: Summary) -> list[str]:
     """The first metric of each judge, those with most samples first; if no judges are known, of each prefix."""
-    first: dict[str, str] = {}
+    firsts: dict[str, str] = {}
     owners = {metric.name: judge.name for judge in manifest.judges for metric in judge.metrics}
     for name in summary.metrics:
-        first.setdefault(owners.get(name, name.partition(".")[0]), name)
-    return sorted(first.values(), key=lambda name: -summary.metrics[name].n)
+        firsts.setdefault(owners.get(name, name.partition(".")[0]), name)
+    return sorted(firsts.values(), key=lambda name: -summary.metrics[name].n)
 
 
-def _estimates(found: Mapping[str, Estimate]) -> Json:
-    return {name: one.model_dump() for name, one in found.items()}
+def _estimates(estimates: Mapping[str, Estimate]) -> Json:
+    return {name: estimate.model_dump() for name, estimate in estimates.items()}
 
 
 def _route(name: str, route: RouteSummary) -> Json:
-    own = {"n": route.n, "seconds": route.mean_seconds, "cost": route.cost_usd, "unreported": route.unreported_calls}
-    return {"name": name, **own, "metrics": _estimates(route.metrics)}
+    stats = {"n": route.n, "seconds": route.mean_seconds, "cost": route.cost_usd, "unreported": route.unreported_calls}
+    return {"name": name, **stats, "metrics": _estimates(route.metrics)}
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> Json | None:
-    found = [list(row) for row in rows]
-    return {"headings": [" ".join(heading.split()) for heading in headings], "rows": found} if found else None
+    cells = [list(row) for row in rows]
+    return {"headings": [" ".join(heading.split()) for heading in headings], "rows": cells} if cells else None
 
 
 def _all_failed(summary: Summary) -> bool:
@@ -251,8 +251,8 @@ def _score(score: ScoreRow) -> Json:
 def _gold(sample: Sample, row: SampleRow) -> Json:
     rubric = sample.rubric
     criteria = rubric and [
-        [dimension, rubric.dimension_weight.get(dimension), [[c.criterion, c.explanation, c.weight] for c in found]]
-        for dimension, found in rubric.criteria.items()
+        [dimension, rubric.dimension_weight.get(dimension), [[c.criterion, c.explanation, c.weight] for c in items]]
+        for dimension, items in rubric.criteria.items()
     ]
     truth = sample.truth
     return {

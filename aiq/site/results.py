@@ -20,11 +20,11 @@ def write_site(results: Path, *, shown: bool = False) -> tuple[int, list[str]]:
 
     `shown`: whether to show a progress bar.
     """
-    known = {one["path"]: one for one in data_records(results / SITE / "runs.js")}
+    lines = {line["path"]: line for line in data_records(results / SITE / "runs.js")}
     written, problems = 0, list[str]()
     files = chain.from_iterable(results.glob(f"{'*/' * depth}{name}") for depth, name in _FILES)
     for path in tqdm(sorted(file.parent for file in files), "pages", disable=not shown, unit="run", leave=False):
-        line = known.get(place(path), {})
+        line = lines.get(place(path), {})
         try:
             if line.get("stamp") == stamp(path) and (path / "index.html").is_file():
                 continue

@@ -44,8 +44,8 @@ def results_text(frames: RunFrames, kind: TextFormat) -> str:
     parts: list[Sheet | str] = [*_sheets(frames, names), *dict.fromkeys(_remarks(frames, names))]
     if kind == "markdown":
         return comparison_markdown(parts)
-    shown = (_latex(part) if isinstance(part, Sheet) else rf"{{\footnotesize {_escaped(part)}\par}}" for part in parts)
-    return "% \\usepackage{booktabs}\n" + "\n\n".join(shown) + "\n"
+    blocks = (_latex(part) if isinstance(part, Sheet) else rf"{{\footnotesize {_escaped(part)}\par}}" for part in parts)
+    return "% \\usepackage{booktabs}\n" + "\n\n".join(blocks) + "\n"
 
 
 def _sheets(frames: RunFrames, names: Sequence[str]) -> Iterator[Sheet]:
@@ -56,16 +56,16 @@ def _sheets(frames: RunFrames, names: Sequence[str]) -> Iterator[Sheet]:
         ("Attempts without a judgement", ("metric", *LEFT_OUT_HEADINGS[1:]), left_out_rows),
         ("Spend", SPEND_HEADINGS, spend_rows),
     )
-    for what, columns, rows_of in tables:
+    for kind, columns, rows_of in tables:
         runs = zip(names, frames.summaries, strict=True)
         if rows := [[*([name] if several else []), *row] for name, summary in runs for row in rows_of(summary)]:
-            yield Sheet([*(["run"] if several else []), *columns], rows, f"{what} of {title}", left=2 if several else 1)
+            yield Sheet([*(["run"] if several else []), *columns], rows, f"{kind} of {title}", left=2 if several else 1)
 
 
 def _names(manifests: Sequence[Manifest]) -> list[str]:
     """Names that tell the runs apart: their values on the axes of a sweep, else their experiments, else their ids."""
     axes = (manifest.axes.items() for manifest in manifests)
-    values = [", ".join(f"{name.rpartition('.')[2]}={value}" for name, value in one) for one in axes]
+    values = [", ".join(f"{name.rpartition('.')[2]}={value}" for name, value in items) for items in axes]
     if all(values) and len(set(values)) == len(values):
         return values
     if len(manifests) > 1 and len({manifest.experiment for manifest in manifests}) == len(manifests):
@@ -75,15 +75,15 @@ def _names(manifests: Sequence[Manifest]) -> list[str]:
 
 def _remarks(frames: RunFrames, names: Sequence[str]) -> Iterator[str]:
     for name, manifest, summary in zip(names, frames.manifests, frames.summaries, strict=True):
-        before = f"{name}: " if len(names) > 1 else ""
-        ended = "" if manifest.status == "finished" else f"; the run is {manifest.status}, not finished"
-        yield f"{before}{attempts_line(summary)}{ended}."
-        yield from (f"{before}{line}" for line in (*missing_metrics(summary), *judge_failures(summary)))
+        prefix = f"{name}: " if len(names) > 1 else ""
+        status = "" if manifest.status == "finished" else f"; the run is {manifest.status}, not finished"
+        yield f"{prefix}{attempts_line(summary)}{status}."
+        yield from (f"{prefix}{line}" for line in (*missing_metrics(summary), *judge_failures(summary)))
         yield from (*notes(summary), *replay_note(manifest))
 
 
 def _escaped(value: object) -> str:
-    return _MINUS.sub("$-$", "".join(_LATEX.get(sign, sign) for sign in cell(value)))
+    return _MINUS.sub("$-$", "".join(_LATEX.get(char, char) for char in cell(value)))
 
 
 def _latex(sheet: Sheet) -> str:

@@ -18,14 +18,14 @@ _FEW: Final = 8  # up to so many distinct values get a bar each
 _MOST_SLICES: Final = 12
 _BAR: Final = {"type": "bar", "color": "var(--accent)", "opacity": 0.75}
 _COUNT: Final = {"name": "value", "told": "samples", "between": "share"}
-_OWN: Final = ("wrong", "failed", "limit", "cancelled")
+_BAD_ENDS: Final = ("wrong", "failed", "limit", "cancelled")
 _CURVE: Final = 16  # points of a band's edge
 
 
 def run_plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> Iterator[tuple[str, Plot]]:
     """Each plot with its name; `headline`: the metrics that represent the others, the main one first."""
-    for number, (title, found) in enumerate(_by_range(summary)):
-        yield f"score-{number}", forest(title, found, summary.ranges.get(next(iter(found))))
+    for number, (title, estimates) in enumerate(_by_range(summary)):
+        yield f"score-{number}", forest(title, estimates, summary.ranges.get(next(iter(estimates))))
     ways = _ways(rows, headline, summary)
     if len(ways) > 1:
         yield "flow", flow("From the question by route to the end", ways)
@@ -38,25 +38,25 @@ def run_plots(summary: Summary, rows: Rows, headline: Sequence[str]) -> Iterator
 
 
 def _spend(summary: Summary) -> Iterator[tuple[str, Plot]]:
-    roles = {role: used for usage in summary.usage.values() for role, used in usage.roles.items()}
-    tokens = {role: float(used.total_tokens) for role, used in roles.items()}
-    costs = {role: used.cost_usd for role, used in roles.items() if used.cost_usd}
-    for unit, found in (("tokens", tokens), ("dollars", costs)):
-        if len(found) > 1:
-            yield f"roles-{unit}", spend(f"{unit.capitalize()} by role", unit, found)
+    roles = {role: usage for account in summary.usage.values() for role, usage in account.roles.items()}
+    tokens = {role: float(usage.total_tokens) for role, usage in roles.items()}
+    costs = {role: usage.cost_usd for role, usage in roles.items() if usage.cost_usd}
+    for unit, amounts in (("tokens", tokens), ("dollars", costs)):
+        if len(amounts) > 1:
+            yield f"roles-{unit}", spend(f"{unit.capitalize()} by role", unit, amounts)
 
 
 def _slices(summary: Summary, names: Sequence[str]) -> Iterator[tuple[str, Plot]]:
     for number, (tag, groups) in enumerate(summary.slices.items()):
         for name in names:
-            found = {value: metrics[name] for value, metrics in groups.items() if name in metrics}
-            if 1 < len(found) <= _MOST_SLICES:
-                yield f"slice-{number}", forest(f"{name} by {tag}", found, summary.ranges.get(name))
+            estimates = {value: metrics[name] for value, metrics in groups.items() if name in metrics}
+            if 1 < len(estimates) <= _MOST_SLICES:
+                yield f"slice-{number}", forest(f"{name} by {tag}", estimates, summary.ranges.get(name))
 
 
 def forest(title: str, estimates: Mapping[str, Estimate], ends: tuple[float, float] | None = None) -> Plot:
     """Means with their intervals, one below the other; `ends`: those of the range shown."""
-    values = [value_of(Dot(name, "", found)) | {"row": name} for name, found in estimates.items()]
+    values = [value_of(Dot(name, "", estimate)) | {"row": name} for name, estimate in estimates.items()]
     x = quantity("mean", None) | {"scale": {"domain": ends} if ends else {"zero": True, "nice": True}}
     row = ordinal("row", None, [*estimates], domain=False, ticks=False, labelPadding=8)
     columns = {"name": "", "told": "mean", "between": "95 % interval", "n": "n"}
@@ -79,16 +79,16 @@ def _histogram(name: str, title: str, numbers: Iterable[float | None]) -> Iterat
 def histogram(title: str, counts: Mapping[float, int]) -> Plot:
     """How often each value occurs, or each range of values, in bins of equal, round width. `counts`: by value."""
     if len(counts) <= _FEW:
-        whole = all(value == int(value) for value in counts)
-        bins = [(f"{value:,.0f}" if whole else readable(value), count) for value, count in sorted(counts.items())]
+        integral = all(value == int(value) for value in counts)
+        bins = [(f"{value:,.0f}" if integral else readable(value), count) for value, count in sorted(counts.items())]
     else:
-        width, places = _width((max(counts) - min(counts)) / _BINS), Counter[int]()
+        width, sizes = _width((max(counts) - min(counts)) / _BINS), Counter[int]()
         last = math.ceil(max(counts) / width - 1e-9) - 1  # its end belongs to it
         for number, count in counts.items():
-            places[min(math.floor(number / width + 1e-9), last)] += count
+            sizes[min(math.floor(number / width + 1e-9), last)] += count
         bins = [
-            (f"{_end(place * width)} to {_end((place + 1) * width)}", places[place])
-            for place in range(min(places), last + 1)
+            (f"{_end(place * width)} to {_end((place + 1) * width)}", sizes[place])
+            for place in range(min(sizes), last + 1)
         ]
     total = sum(counts.values())
     values = [
@@ -141,11 +141,11 @@ def flow(title: str, ways: Counter[tuple[str, str]]) -> Plot:
     for (route, _), number in ways.items():
         by_route[route] += number
     routes = [route for route, _ in by_route.most_common()]
-    ends = sorted({end for _, end in ways}, key=lambda end: (end in _OWN, end))
+    ends = sorted({end for _, end in ways}, key=lambda end: (end in _BAD_ENDS, end))
     gap = 0.06 * total
     middle, last = (
         _stacked(by_route.most_common(), gap),
-        _stacked([(e, sum(n for (_, b), n in ways.items() if b == e)) for e in ends], gap),
+        _stacked([(e, sum(n for (_, end), n in ways.items() if end == e)) for e in ends], gap),
     )
     bands: list[Json] = []
     left = {route: middle[route][0] for route in routes}
@@ -168,7 +168,7 @@ def flow(title: str, ways: Counter[tuple[str, str]]) -> Plot:
     ]
     x = {"field": "x", "type": "quantitative", "axis": None, "scale": {"domain": [0, 2.5]}}
     y = {"field": "y", "type": "quantitative", "axis": None, "scale": {"reverse": True, "nice": False}}
-    shades = {end: "var(--bad)" if end in _OWN else "var(--good)" for end in ends} | {"other": "var(--accent)"}
+    shades = {end: "var(--bad)" if end in _BAD_ENDS else "var(--good)" for end in ends} | {"other": "var(--accent)"}
     colour = {
         "field": "kind",
         "type": "nominal",
@@ -191,18 +191,18 @@ def _size(ends: tuple[float, float]) -> str:
 
 def _stacked(sizes: Sequence[tuple[str, int]], gap: float) -> dict[str, tuple[float, float]]:
     """Where each item begins and ends, stacked with gaps between them."""
-    at, found = 0.0, {}
+    offset, spans = 0.0, {}
     for name, size in sizes:
-        found[name] = at, at + size
-        at += size + gap
-    return found
+        spans[name] = offset, offset + size
+        offset += size + gap
+    return spans
 
 
-def _band(name: str, kind: str, across: tuple[float, float], start: float, end: float, size: float) -> Iterator[Json]:
+def _band(name: str, kind: str, xs: tuple[float, float], start: float, end: float, size: float) -> Iterator[Json]:
     for step in range(_CURVE + 1):
         share = step / _CURVE
         y = start + (end - start) * share * share * (3 - 2 * share)
-        x = across[0] + (across[1] - across[0]) * share
+        x = xs[0] + (xs[1] - xs[0]) * share
         yield {"band": name, "kind": kind, "x": round(x, 4), "y": round(y, 4), "y2": round(y + size, 4)}
 
 
@@ -222,8 +222,8 @@ def _ways(rows: Rows, headline: Sequence[str], summary: Summary) -> Counter[tupl
 def _by_range(summary: Summary) -> Iterator[tuple[str, dict[str, Estimate]]]:
     """Metrics grouped by range; those without one each alone."""
     groups: dict[object, dict[str, Estimate]] = {}
-    for name, found in summary.metrics.items():
-        groups.setdefault(summary.ranges.get(name, name), {})[name] = found
+    for name, estimate in summary.metrics.items():
+        groups.setdefault(summary.ranges.get(name, name), {})[name] = estimate
     for key, estimates in groups.items():
         if isinstance(key, tuple):
             yield f"{'Scores' if len(estimates) > 1 else next(iter(estimates))}, {key[0]:g} to {key[1]:g}", estimates

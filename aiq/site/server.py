@@ -10,8 +10,8 @@ from typing import Any, Final
 from aiq.core.errors import UserError
 from aiq.site.results import write_site
 
-_EVERY: Final = 3.0  # seconds between updates
-_AT_MOST: Final = 0.1  # share of a processor spent on writing
+_INTERVAL: Final = 3.0  # seconds between updates
+_MAX_SHARE: Final = 0.1  # share of a processor spent on writing
 
 
 class _Pages(SimpleHTTPRequestHandler):
@@ -54,6 +54,6 @@ def serve(results: Path, port: int) -> None:
 
 def _follow(results: Path) -> None:
     while True:
-        begun = time.thread_time()
+        start = time.thread_time()
         write_site(results)
-        time.sleep(max(_EVERY, (time.thread_time() - begun) / _AT_MOST))
+        time.sleep(max(_INTERVAL, (time.thread_time() - start) / _MAX_SHARE))

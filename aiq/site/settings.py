@@ -21,13 +21,13 @@ Line = tuple[str, str]
 
 def annotated_yaml(settings: RunSettings) -> str:
     """The config of these settings as YAML, the meaning of each setting as a comment beside it."""
-    out = []
+    formatted = []
     lines = _lines(settings.model_dump(mode="json"), RunSettings, settings, "")
     for _, group in groupby(lines, key=lambda line: len(line[0]) - len(line[0].lstrip())):
         block = list(group)  # its comments are in one column
         column = max((len(text) for text, meaning in block if meaning and len(text) <= _WIDEST), default=0)
-        out += [f"{text:<{column}}  # {meaning}" if meaning else text for text, meaning in block]
-    return "\n".join(out) + "\n"
+        formatted += [f"{text:<{column}}  # {meaning}" if meaning else text for text, meaning in block]
+    return "\n".join(formatted) + "\n"
 
 
 def _lines(config: Mapping[str, Any], kind: type[BaseModel] | None, values: Any, indent: str) -> Iterator[Line]:
@@ -35,27 +35,27 @@ def _lines(config: Mapping[str, Any], kind: type[BaseModel] | None, values: Any,
     fields = dict(kind.model_fields) if kind else {}
     if isinstance(values, Plugin):
         with suppress(ConfigError):  # a class that cannot be loaded
-            own = values.settings
-            fields, config = dict(type(own).model_fields), _with_defaults(config, own.model_dump(mode="json"))
+            loaded = values.settings
+            fields, config = dict(type(loaded).model_fields), _with_defaults(config, loaded.model_dump(mode="json"))
         fields |= dict(type(values).model_fields)
     for name, value in config.items():
         field = fields.get(name)
         meaning = (field.description if field else None) or ""
         if isinstance(value, Mapping) and value:
             yield f"{indent}{in_yaml(name)}:", meaning
-            below = values.get(name) if isinstance(values, Mapping) else getattr(values, name, None)
-            inner = section(field) or (type(below) if isinstance(below, BaseModel) else None)
-            yield from _lines(value, inner, below, indent + "  ")
+            child = values.get(name) if isinstance(values, Mapping) else getattr(values, name, None)
+            child_kind = section(field) or (type(child) if isinstance(child, BaseModel) else None)
+            yield from _lines(value, child_kind, child, indent + "  ")
         else:
             yield f"{indent}{in_yaml(name)}: {in_yaml(value)}", meaning
 
 
-def _with_defaults(given: Mapping[str, Any], all_of_them: Mapping[str, Any]) -> dict[str, Any]:
-    """The given settings, filled up with the defaults of a class."""
-    filled = {**given, **all_of_them, **given}  # in the order given
-    for name, value in given.items():
-        if isinstance(value, Mapping) and isinstance(below := all_of_them.get(name), Mapping):
-            filled[name] = _with_defaults(value, below)
+def _with_defaults(config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in `config`, filled up with the defaults of a class."""
+    filled = {**config, **defaults, **config}  # in the order given
+    for name, value in config.items():
+        if isinstance(value, Mapping) and isinstance(nested := defaults.get(name), Mapping):
+            filled[name] = _with_defaults(value, nested)
     return filled
 
 

@@ -33,16 +33,16 @@ class Section:
 
 def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     """Write the page of a sweep, finished or not, and what it needs beside it. Returns the page's path."""
-    shown = _Shown(sweep)
-    sections = [section for section in shown.sections() if section.plots]
+    view = _View(sweep)
+    sections = [section for section in view.sections() if section.plots]
     plots = [plot for section in sections for plot in section.plots]
     names = {id(plot): f"plot-{place}" for place, plot in enumerate(plots, 1)}
     templates = environment()
-    cells = (interval, p_value, star, readable, _between)
-    templates.filters |= {cell.__name__.lstrip("_"): cell for cell in cells}
+    filters = (interval, p_value, star, readable, _between)
+    templates.filters |= {function.__name__.lstrip("_"): function for function in filters}
     page = templates.get_template("sweep.html.j2").render(
         sweep=sweep,
-        shown=shown,
+        shown=view,
         sections=sections,
         names=names,
         id=id,
@@ -64,27 +64,27 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     return folder.page_path
 
 
-class _Shown:
+class _View:
     """What the page says about a sweep, computed once. `points`: those that the plots show, finished and scored."""
 
     def __init__(self, sweep: Sweep) -> None:
         self.sweep = sweep
         self.points = [p for p in sweep.points if p.status == "finished" and sweep.metric in p.metrics]
-        against = [one.against for one in sweep.differences if one.kind == "best" and one.metric == sweep.metric]
-        self.best = sweep.recommendation.best if sweep.recommendation else next(iter(against), None)
-        pairs = [one for one in sweep.differences if (one.against, one.metric) == (self.best, sweep.metric)]
-        self.against_best = {one.point: one.difference for one in pairs}
+        best = [d.against for d in sweep.differences if d.kind == "best" and d.metric == sweep.metric]
+        self.best = sweep.recommendation.best if sweep.recommendation else next(iter(best), None)
+        pairs = [d for d in sweep.differences if (d.against, d.metric) == (self.best, sweep.metric)]
+        self.against_best = {d.point: d.difference for d in pairs}
         names = dict.fromkeys(name for point in sweep.points for name in point.metrics)
         self.metrics = sorted(names, key=lambda name: name != sweep.metric)
-        self.spends = [*dict.fromkeys(name for p in sweep.points for name, found in p.spend.items() if found.mean)]
+        self.spends = [*dict.fromkeys(name for p in sweep.points for name, amount in p.spend.items() if amount.mean)]
 
     def name(self, point: Point) -> str:
         """`#3: max_loops=2, planner_queries=5`."""
         return f"#{point.number}: {self.sweep.label(point)}"
 
     def role(self, point: Point) -> Role:
-        found = self.sweep.recommendation
-        if found and point.number == found.point:
+        recommendation = self.sweep.recommendation
+        if recommendation and point.number == recommendation.point:
             return "recommended"
         return "best" if point.number == self.best else "other"
 
@@ -93,16 +93,16 @@ class _Shown:
         if not metric or not spend:
             return
         yield Section("Quality and spend", "", [*self._ladder(metric, spend), *self._trade_off(metric, spend)])
-        dotted = f"The dotted line: the {line.name}, of the paired difference." if (line := self._line()) else ""
+        line_note = f"The dotted line: the {line.name}, of the paired difference." if (line := self._line()) else ""
         if len(axes) == 1:
-            yield Section("Along the axis", dotted, [*self._curves(axes[0])], small=True)
+            yield Section("Along the axis", line_note, [*self._curves(axes[0])], small=True)
             return
         if self._is_grid():
             yield Section("Two axes together", "", [*self._heat_maps(axes[0], axes[1])], small=True)
-            across = f"One plot for each value of the second axis, all to the same scale. {dotted}"
-            yield Section("With intervals", across, [*self._slices(metric, axes[0], axes[1])], small=True)
-        each = "Each value of an axis, averaged over all points that have it; identical points share their numbers."
-        yield Section("Main effects", each, [*self._main_effects(metric)], small=True)
+            slices_note = f"One plot for each value of the second axis, all to the same scale. {line_note}"
+            yield Section("With intervals", slices_note, [*self._slices(metric, axes[0], axes[1])], small=True)
+        averages = "Each value of an axis, averaged over all points that have it; identical points share their numbers."
+        yield Section("Main effects", averages, [*self._main_effects(metric)], small=True)
 
     def _is_grid(self) -> bool:
         """Whether two axes span a table that is at least half full."""
@@ -111,76 +111,76 @@ class _Shown:
 
     def _ladder(self, metric: str, spend: SpendName) -> Iterator[Plot]:
         rungs = []
-        known = [point for point in self.points if spend in point.spend]
-        for point in sorted(known, key=lambda point: point.spend[spend].mean):
-            found = self.against_best.get(point.number)
-            if found or point.number == self.best:
-                spent = f"{readable(point.spend[spend].mean)} {spend}"
-                rungs.append(Dot(f"#{point.number}: {' × '.join(point.axes.values())}", spent, found, self.role(point)))
+        points = [point for point in self.points if spend in point.spend]
+        for point in sorted(points, key=lambda point: point.spend[spend].mean):
+            diff = self.against_best.get(point.number)
+            if diff or point.number == self.best:
+                amount = f"{readable(point.spend[spend].mean)} {spend}"
+                rungs.append(Dot(f"#{point.number}: {' × '.join(point.axes.values())}", amount, diff, self.role(point)))
         if len(rungs) > 1:
             yield ladder(f"{metric}: each point against the best", rungs)
 
     def _trade_off(self, metric: str, spend: SpendName) -> Iterator[Plot]:
         points = [point for point in self.points if spend in point.spend]
         dots = {p.number: Dot(self.name(p), p.spend[spend], p.metrics[metric], self.role(p)) for p in points}
-        front = [dots[one].name for one in self.sweep.front if one in dots]
+        front = [dots[number].name for number in self.sweep.front if number in dots]
         if dots:
             yield trade_off(f"{metric} over {spend}", f"{spend} a sample", [*dots.values()], front, self._line())
 
     def _line(self) -> Line | None:
         """The threshold for being as good as the best, if the recommended point is not the best."""
-        found = self.sweep.recommendation
-        if found is None or found.point == found.best:
+        recommendation = self.sweep.recommendation
+        if recommendation is None or recommendation.point == recommendation.best:
             return None
-        side = "less" if self.sweep.higher_is_better.get(found.metric, True) else "plus"
-        return Line(found.threshold, f"best {side} one standard error")
+        side = "less" if self.sweep.higher_is_better.get(recommendation.metric, True) else "plus"
+        return Line(recommendation.threshold, f"best {side} one standard error")
 
     def _numbers(self) -> Iterator[tuple[str, dict[int, Estimate]]]:
         """Everything measured, by point: the sweep's metric, the other metrics, what was spent."""
         for name in self.metrics:
             yield name, {point.number: point.metrics[name] for point in self.points if name in point.metrics}
         for spend in self.spends:
-            found = {point.number: point.spend[spend] for point in self.points if spend in point.spend}
-            yield f"{spend} a sample", found
+            estimates = {point.number: point.spend[spend] for point in self.points if spend in point.spend}
+            yield f"{spend} a sample", estimates
 
     def _curves(self, axis: Axis) -> Iterator[Plot]:
         points, line = _in_order(self.points, axis), self._line()
-        for title, of in self._numbers():
-            dots = [self._dot(point, axis, of[point.number]) for point in points if point.number in of]
-            own = title == self.sweep.metric
-            yield curve(title, self.sweep.short_name(axis.name), dots, Line(line.at) if own and line else None)
+        for title, estimates in self._numbers():
+            dots = [self._dot(point, axis, estimates[point.number]) for point in points if point.number in estimates]
+            main = title == self.sweep.metric
+            yield curve(title, self.sweep.short_name(axis.name), dots, Line(line.at) if main and line else None)
 
     def _dot(self, point: Point, axis: Axis, estimate: Estimate) -> Dot:
         return Dot(self.name(point), point.axes[axis.name], estimate, self.role(point))
 
     def _heat_maps(self, across: Axis, down: Axis) -> Iterator[Plot]:
         points = _in_order(_in_order(self.points, across), down)
-        for title, of in self._numbers():
+        for title, estimates in self._numbers():
             cells = {
-                (point.axes[across.name], point.axes[down.name]): self._dot(point, across, of[point.number])
+                (point.axes[across.name], point.axes[down.name]): self._dot(point, across, estimates[point.number])
                 for point in points
-                if point.number in of
+                if point.number in estimates
             }
             yield heat_map(title, (self.sweep.short_name(across.name), self.sweep.short_name(down.name)), cells)
 
-    def _slices(self, metric: str, along: Axis, each: Axis) -> Iterator[Plot]:
-        within, line = _within([point.metrics[metric] for point in self.points]), self._line()
-        for value in each.values:
-            points = [point for point in _in_order(self.points, along) if point.axes[each.name] == value]
+    def _slices(self, metric: str, along: Axis, split: Axis) -> Iterator[Plot]:
+        bounds, line = _bounds([point.metrics[metric] for point in self.points]), self._line()
+        for value in split.values:
+            points = [point for point in _in_order(self.points, along) if point.axes[split.name] == value]
             dots = [self._dot(point, along, point.metrics[metric]) for point in points]
             if dots:
-                title = f"{metric}, {self.sweep.short_name(each.name)}={value}"
-                yield curve(title, self.sweep.short_name(along.name), dots, line and Line(line.at), within)
+                title = f"{metric}, {self.sweep.short_name(split.name)}={value}"
+                yield curve(title, self.sweep.short_name(along.name), dots, line and Line(line.at), bounds)
 
     def _main_effects(self, metric: str) -> Iterator[Plot]:
         effects = [effect for effect in self.sweep.main_effects if effect.metric == metric]
-        within = _within([effect.estimate for effect in effects])
+        bounds = _bounds([effect.estimate for effect in effects])
         for axis in self.sweep.axes:
-            found = {effect.value: effect.estimate for effect in effects if effect.axis == axis.name}
+            estimates = {effect.value: effect.estimate for effect in effects if effect.axis == axis.name}
             short = self.sweep.short_name(axis.name)
-            dots = [Dot(f"{short}={value}", value, found[value]) for value in axis.values if value in found]
+            dots = [Dot(f"{short}={value}", value, estimates[value]) for value in axis.values if value in estimates]
             if dots:
-                yield curve(f"{metric} by {short}", short, dots, within=within)
+                yield curve(f"{metric} by {short}", short, dots, within=bounds)
 
 
 def _in_order(points: Sequence[Point], axis: Axis) -> list[Point]:
@@ -189,15 +189,15 @@ def _in_order(points: Sequence[Point], axis: Axis) -> list[Point]:
     return sorted(points, key=lambda point: places.get(point.axes[axis.name], len(places)))
 
 
-def _within(estimates: Sequence[Estimate]) -> tuple[float, float]:
-    ends = [end for found in estimates for end in (found.ci95 or (found.mean, found.mean))]
+def _bounds(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    ends = [end for estimate in estimates for end in (estimate.ci95 or (estimate.mean, estimate.mean))]
     return min(ends, default=0.0), max(ends, default=1.0)
 
 
-def _between(found: Estimate) -> str:
-    return f"{readable(found.ci95[0])} to {readable(found.ci95[1])}" if found.ci95 else ""
+def _between(estimate: Estimate) -> str:
+    return f"{readable(estimate.ci95[0])} to {readable(estimate.ci95[1])}" if estimate.ci95 else ""
 
 
 def _unfinished(sweep: Sweep) -> Iterator[str]:
-    if left := sweep.unfinished:
-        yield f"{plural(left, 'point')} of {len(sweep.points)} not finished"
+    if unfinished := sweep.unfinished:
+        yield f"{plural(unfinished, 'point')} of {len(sweep.points)} not finished"

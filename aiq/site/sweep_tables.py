@@ -15,7 +15,7 @@ from aiq.site.tables import Sheet, cell, interval, money, notes_of, number, p_va
 from aiq.stats.estimates import Estimate
 from aiq.stats.significance import LEVEL
 
-_LONGEST: Final = 24  # characters of a value in a table of points
+_MAX_CHARS: Final = 24  # characters of a value in a table of points
 _SPEND_HEADINGS: Final = ("calls", "tokens", "seconds", "cost")
 
 
@@ -29,16 +29,16 @@ def print_begin(sweep: Sweep) -> None:
 
 def _all_values(axis: Axis) -> str:
     """All values in full; long ones on a line each, with the number that represents them in other tables."""
-    if max(map(len, axis.values)) <= _LONGEST:
+    if max(map(len, axis.values)) <= _MAX_CHARS:
         return ", ".join(axis.values)
     return "\n".join(f"{place}: {value}" for place, value in enumerate(axis.values, 1))
 
 
 def _value(axis: Axis, value: str) -> str:
     """A value as tables show it: on an axis with long values, cut, with its number in front."""
-    if max(map(len, axis.values)) <= _LONGEST:
+    if max(map(len, axis.values)) <= _MAX_CHARS:
         return value
-    return shorten(f"{axis.values.index(value) + 1}: {value}", _LONGEST, placeholder="...")
+    return shorten(f"{axis.values.index(value) + 1}: {value}", _MAX_CHARS, placeholder="...")
 
 
 def print_resolves(sweep: Sweep) -> None:
@@ -49,12 +49,12 @@ def print_resolves(sweep: Sweep) -> None:
 def _resolves(sweep: Sweep, verb: str) -> Iterator[str]:
     """What this number of samples resolves; `verb`: they can, or should."""
     samples = plural(sweep.samples, "sample")
-    found = ", ".join(f"{name} {least:.3g}" for name, least in sweep.resolves.items() if least is not None)
-    if found:
-        yield f"{samples} {verb} resolve differences between points of: {found}"
+    resolved = ", ".join(f"{name} {effect:.3g}" for name, effect in sweep.resolves.items() if effect is not None)
+    if resolved:
+        yield f"{samples} {verb} resolve differences between points of: {resolved}"
         yield "(found in 8 of 10 sweeps, corrected for all pairs of points)"
-    if none := ", ".join(name for name, least in sweep.resolves.items() if least is None):
-        yield f"{samples} are too few to resolve any difference between points of: {none}"
+    if unresolved := ", ".join(name for name, effect in sweep.resolves.items() if effect is None):
+        yield f"{samples} are too few to resolve any difference between points of: {unresolved}"
     if not sweep.resolves:
         yield f"what {samples} can resolve is unknown until there are numbers"
 
@@ -64,15 +64,15 @@ def print_sweep(sweep: Sweep, folder: SweepFolder) -> None:
     parts: list[RenderableType] = [_points(sweep), Text()]
     if sweep.metric is not None and sweep.differences:
         parts += [*_differences(sweep, sweep.metric), Text()]
-    if effects := [one for one in sweep.main_effects if one.metric == sweep.metric]:
+    if effects := [effect for effect in sweep.main_effects if effect.metric == sweep.metric]:
         axes = {axis.name: axis for axis in sweep.axes}
         rows = [
             (
-                sweep.short_name(one.axis),
-                _value(axes[one.axis], one.value),
-                *(one.estimate.mean, interval(one.estimate), one.estimate.n),
+                sweep.short_name(effect.axis),
+                _value(axes[effect.axis], effect.value),
+                *(effect.estimate.mean, interval(effect.estimate), effect.estimate.n),
             )
-            for one in effects
+            for effect in effects
         ]
         table = Sheet(("axis", "value", "mean", "95 % interval", "n"), rows, left=2)
         parts += [Text(f"main effects: {sweep.metric}, averaged over the other axes"), table, Text()]
@@ -97,41 +97,41 @@ def sweep_notes(folder: SweepFolder, sweep: Sweep) -> Iterator[str]:
 
 def _point_notes(sweep: Sweep) -> Iterator[str]:
     """What is special about points: why they were stopped, whose numbers they share, what theirs lack."""
-    noted = ((point.note, str(point.number)) for point in sweep.points if point.note is not None)
-    for note, numbers in grouped(noted).items():
+    notes = ((point.note, str(point.number)) for point in sweep.points if point.note is not None)
+    for note, numbers in grouped(notes).items():
         yield f"point{'s' if numbers[1:] else ''} {', '.join(numbers)}: {note}"
 
 
 def recommendation_lines(sweep: Sweep) -> Iterator[str]:
     """Which point to choose, why, and how certain that is."""
-    found = sweep.recommendation
-    if found is None:
+    choice = sweep.recommendation
+    if choice is None:
         yield f"no recommendation: {sweep.undecided}"
         return
     by_number = {point.number: point for point in sweep.points}
-    yield f"recommended: {sweep.label(by_number[found.point])} (point {found.point}): {found.reason}"
-    others = {n: share for n, share in found.chosen.items() if n != found.point}
+    yield f"recommended: {sweep.label(by_number[choice.point])} (point {choice.point}): {choice.reason}"
+    others = {n: share for n, share in choice.chosen.items() if n != choice.point}
     if others:
         shares = sorted(others.items(), key=lambda item: (-item[1], item[0]))
         yield "others: " + "; ".join(
             f"{100 * share:.1f} % point {n} ({sweep.label(by_number[n])})" for n, share in shares[:3]
         )
-    rest = sweep.samples - found.n
-    lost = f"; {plural(rest, 'sample')} that not all of them have scored left out" if rest else ""
-    yield f"over {plural(found.n, 'sample')} that all points have scored{lost}"
+    missing = sweep.samples - choice.n
+    note = f"; {plural(missing, 'sample')} that not all of them have scored left out" if missing else ""
+    yield f"over {plural(choice.n, 'sample')} that all points have scored{note}"
 
 
 def _points(sweep: Sweep) -> Sheet:
     points = [point for point in sweep.points if point.same_as is None]
     names = dict.fromkeys(name for point in points for name in point.metrics)
-    best = {one.point: one for one in sweep.differences if one.kind == "best"}
+    from_best = {d.point: d for d in sweep.differences if d.kind == "best"}
     columns: dict[str, Sequence[str]] = {"point": [str(point.number) for point in points]}
     columns |= {sweep.short_name(axis.name): [_value(axis, p.axes[axis.name]) for p in points] for axis in sweep.axes}
     left = len(columns)
     for name in sorted(names, key=lambda name: name != sweep.metric):
         columns[name] = [_metric(point.metrics.get(name)) for point in points]
-        if name == sweep.metric and best:
-            columns["from the best"] = [_change(best[p.number]) if p.number in best else "-" for p in points]
+        if name == sweep.metric and from_best:
+            columns["from the best"] = [_change(from_best[p.number]) if p.number in from_best else "-" for p in points]
     columns |= zip(_SPEND_HEADINGS, zip(*map(_spend, points), strict=True), strict=True)
     columns["n"] = [str(point.n_samples) for point in points]
     columns["failed"] = [str(point.failed) for point in points]
@@ -140,22 +140,22 @@ def _points(sweep: Sweep) -> Sheet:
     return Sheet([*columns], [*zip(*columns.values(), strict=True)], "points", left)
 
 
-def _metric(found: Estimate | None) -> str:
-    if found is None or found.ci95 is None:
-        return cell(found and found.mean)
-    return f"{number(found.mean)} ({interval(found)})"
+def _metric(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.ci95 is None:
+        return cell(estimate and estimate.mean)
+    return f"{number(estimate.mean)} ({interval(estimate)})"
 
 
-def _change(one: PointDifference) -> str:
-    return f"{one.difference.mean:+.3f}{star(one.p)}"
+def _change(change: PointDifference) -> str:
+    return f"{change.difference.mean:+.3f}{star(change.p)}"
 
 
 def _spend(point: Point) -> tuple[str, ...]:
     """The cells below _SPEND_HEADINGS: means per sample."""
-    known = {name: found.mean for name, found in point.spend.items()}
-    cost = known.get("cost_usd")
-    shown = [cell(known.get("calls")), f"{known['tokens']:,.0f}" if "tokens" in known else "-"]
-    return (*shown, cell(known.get("seconds")), "-" if cost is None else f"${money(cost)}")
+    means = {name: estimate.mean for name, estimate in point.spend.items()}
+    cost = means.get("cost_usd")
+    cells = [cell(means.get("calls")), f"{means['tokens']:,.0f}" if "tokens" in means else "-"]
+    return (*cells, cell(means.get("seconds")), "-" if cost is None else f"${money(cost)}")
 
 
 def _status(point: Point) -> str:
@@ -164,22 +164,22 @@ def _status(point: Point) -> str:
 
 def _differences(sweep: Sweep, metric: str) -> Iterator[RenderableType]:
     """Neighbours on an axis: those between which the sweep's metric changed, and significant changes in others."""
-    neighbours = [one for one in sweep.differences if one.kind == "neighbour"]
-    equal = sum(one.metric == metric and one.difference.is_zero for one in neighbours)
+    neighbours = [d for d in sweep.differences if d.kind == "neighbour"]
+    equal = sum(d.metric == metric and d.difference.is_zero for d in neighbours)
     points = {point.number: point for point in sweep.points}
-    shown = [one for one in neighbours if star(one.p) or (one.metric == metric and not one.difference.is_zero)]
-    shown.sort(key=lambda one: one.metric != metric)
-    several = any(one.metric != metric for one in shown)
+    changes = [d for d in neighbours if star(d.p) or (d.metric == metric and not d.difference.is_zero)]
+    changes.sort(key=lambda d: d.metric != metric)
+    several = any(d.metric != metric for d in changes)
     rows = [
         (
-            f"{one.against} to {one.point}",
-            _step(sweep, points[one.against], points[one.point]),
-            *((one.metric,) if several else ()),
-            _change(one),
-            "-" if one.difference.ci95 is None else "{:+.3f} to {:+.3f}".format(*one.difference.ci95),
-            *(p_value(one.p), one.difference.n),
+            f"{d.against} to {d.point}",
+            _step(sweep, points[d.against], points[d.point]),
+            *((d.metric,) if several else ()),
+            _change(d),
+            "-" if d.difference.ci95 is None else "{:+.3f} to {:+.3f}".format(*d.difference.ci95),
+            *(p_value(d.p), d.difference.n),
         )
-        for one in shown
+        for d in changes
     ]
     columns = ("points", "from one value to the next", *(("metric",) if several else ()))
     yield Text(f"neighbours: {'' if several else f'{metric}, '}paired by sample")
@@ -199,9 +199,9 @@ def _step(sweep: Sweep, before: Point, after: Point) -> str:
     def changed(axis: Axis) -> bool:
         return before.axes[axis.name] != after.axes[axis.name]
 
-    moved = next(axis for axis in sweep.axes if changed(axis))
-    rest = [axis for axis in sweep.axes if axis.name != moved.name]
-    others = ", ".join(f"{sweep.short_name(axis.name)}={_value(axis, after.axes[axis.name])}" for axis in rest)
-    from_value, to_value = (_value(moved, point.axes[moved.name]) for point in (before, after))
-    step = f"{sweep.short_name(moved.name)} {from_value} to {to_value}"
-    return f"{step}; {others}" if others else step
+    varied = next(axis for axis in sweep.axes if changed(axis))
+    fixed = [axis for axis in sweep.axes if axis.name != varied.name]
+    fixed_values = ", ".join(f"{sweep.short_name(axis.name)}={_value(axis, after.axes[axis.name])}" for axis in fixed)
+    from_value, to_value = (_value(varied, point.axes[varied.name]) for point in (before, after))
+    step = f"{sweep.short_name(varied.name)} {from_value} to {to_value}"
+    return f"{step}; {fixed_values}" if fixed_values else step

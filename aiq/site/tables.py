@@ -83,17 +83,17 @@ class Sheet(NamedTuple):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         if self.title:
             yield Text(self.title, "italic")
-        rows = [[one if isinstance(one, Text) else Text(printable(cell(one))) for one in row] for row in self.rows]
+        rows = [[item if isinstance(item, Text) else Text(printable(cell(item))) for item in row] for row in self.rows]
         table, room = [[Text(heading) for heading in self.headings], *rows], options.max_width
         spare = room - sum(width + _GAP for width in _widths(table)[:-1])
         if self.left == len(self.headings) and spare >= _NARROWEST:
             for row in table:
                 row[-1] = Text("\n").join(row[-1].wrap(console, spare, overflow="fold"))
-        turned = [*zip(*table, strict=True)]
+        transposed = [*zip(*table, strict=True)]
         if len(_lines(table, room)) == 1:
             yield from _aligned(table, self.left, room, console)
-        elif len(rows) < len(turned) and len(_lines(turned, room)) == 1:
-            yield from _aligned(turned, len(table), room, console)
+        elif len(rows) < len(transposed) and len(_lines(transposed, room)) == 1:
+            yield from _aligned(transposed, len(table), room, console)
         else:
             (first,) = _widths([row[:1] for row in table])
             for number, places in enumerate(_lines([row[1:] for row in table], room - first - _GAP, 0)):
@@ -126,16 +126,16 @@ def _aligned(rows: Sequence[Sequence[Text]], left: int, room: int, console: Cons
     widths, lines = _widths(rows), _lines(rows, room)
     for (number, row), (line, places) in product(enumerate(rows), enumerate(lines)):
         indent = _GAP if line else 0
-        fits = [min(widths[place], room - indent) for place in places]
-        cells = [row[place].wrap(console, fit, overflow="fold") for place, fit in zip(places, fits, strict=True)]
+        limits = [min(widths[place], room - indent) for place in places]
+        cells = [row[place].wrap(console, limit, overflow="fold") for place, limit in zip(places, limits, strict=True)]
         for parts in zip_longest(*cells):
-            shown = Text(" " * indent, "" if number else "bold", no_wrap=True)
-            for place, fit, part in zip(places, fits, parts, strict=True):
+            output = Text(" " * indent, "" if number else "bold", no_wrap=True)
+            for place, limit, part in zip(places, limits, parts, strict=True):
                 text = part.copy() if part else Text()
-                text.align("left" if place < left or fit < widths[place] else "right", fit)
-                shown.append_text(text).append(" " * _GAP)
-            shown.rstrip()
-            yield shown
+                text.align("left" if place < left or limit < widths[place] else "right", limit)
+                output.append_text(text).append(" " * _GAP)
+            output.rstrip()
+            yield output
 
 
 def cell(value: object) -> str:
@@ -168,10 +168,10 @@ def p_value(p: float | None) -> str:
 def dollars(spent: Usage | ListedRun) -> str:
     """A cost; if the endpoint did not report the usage of some calls, a lower bound, and how many calls."""
     cost, unreported = spent.cost_usd, spent.unreported_calls
-    lacking = f"no usage reported for {plural(unreported, 'call')}" if unreported else ""
+    note = f"no usage reported for {plural(unreported, 'call')}" if unreported else ""
     if cost is None:
-        return f"cost unknown (no price{', ' if lacking else ''}{lacking})"
-    return f"at least ${money(cost)} ({lacking})" if lacking else f"${money(cost)}"
+        return f"cost unknown (no price{', ' if note else ''}{note})"
+    return f"at least ${money(cost)} ({note})" if note else f"${money(cost)}"
 
 
 def money(cost: float) -> str:
@@ -207,16 +207,16 @@ def notes(summary: Summary) -> Iterator[str]:
     for tool, outcomes in summary.tools.items():
         outages = {kind: calls for kind, calls in sorted(outcomes.items()) if kind in OUTAGES}
         if outages:
-            how = ", ".join(f"{kind} {calls}" for kind, calls in outages.items())
-            first = f"; the first: {summary.outages[tool]}" if tool in summary.outages else "."
+            kinds = ", ".join(f"{kind} {calls}" for kind, calls in outages.items())
+            example = f"; the first: {summary.outages[tool]}" if tool in summary.outages else "."
             calls = plural(sum(outcomes.values()), "call")
-            yield f"{tool} failed in {sum(outages.values())} of {calls} ({how}){first}"
+            yield f"{tool} failed in {sum(outages.values())} of {calls} ({kinds}){example}"
 
 
 def notes_of(runs: Mapping[str, Summary]) -> Iterator[str]:
     """The `notes` of runs by label, each once and naming its runs unless it is of all; and whose costs are bounds."""
-    noted = grouped((note, label) for label, summary in runs.items() for note in (*_bounded(summary), *notes(summary)))
-    for note, labels in noted.items():
+    groups = grouped((note, label) for label, summary in runs.items() for note in (*_bounded(summary), *notes(summary)))
+    for note, labels in groups.items():
         yield note if len(labels) == len(runs) else f"{', '.join(labels)}: {note}"
 
 
@@ -267,22 +267,22 @@ def print_summary(summary: Summary, folder: RunFolder) -> None:
     if summary.left_out:
         parts.append(Sheet(LEFT_OUT_HEADINGS, left_out_rows(summary)))
     if summary.judge_noise:
-        rows = [(name, *noise_cells(found)) for name, found in summary.judge_noise.items()]
+        rows = [(name, *noise_cells(noise)) for name, noise in summary.judge_noise.items()]
         parts.append(Sheet(("judge noise", *NOISE_HEADINGS), rows))
     parts += [_attempts(summary), Sheet(SPEND_HEADINGS, spend_rows(summary))]
     parts += [Text(note, style="yellow") for note in (*notes(summary), *replay_note(manifest))]
-    written = [str(path) for path in (folder.path, folder.page_path) if path.exists()]
-    show(*parts, "written to " + "\n           ".join(written))
+    paths = [str(path) for path in (folder.path, folder.page_path) if path.exists()]
+    show(*parts, "written to " + "\n           ".join(paths))
 
 
 def missing_metrics(summary: Summary) -> Iterator[str]:
     """A line for each reason why metrics have no number; `race.*` means all metrics of a judge."""
     declared = [name.partition(".")[0] for name in (*summary.metrics, *summary.unavailable)]
     for why, names in grouped((why, name) for name, why in summary.unavailable.items()).items():
-        lacking = [name.partition(".")[0] for name in names]
-        whole = {judge for judge in lacking if lacking.count(judge) == declared.count(judge) > 1}
-        shown = [f"{judge}.*" if judge in whole else name for judge, name in zip(lacking, names, strict=True)]
-        yield f"no {', '.join(dict.fromkeys(shown))}: {why}"
+        judges = [name.partition(".")[0] for name in names]
+        complete = {judge for judge in judges if judges.count(judge) == declared.count(judge) > 1}
+        labels = [f"{judge}.*" if judge in complete else name for judge, name in zip(judges, names, strict=True)]
+        yield f"no {', '.join(dict.fromkeys(labels))}: {why}"
 
 
 def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Sheet:
@@ -293,24 +293,24 @@ def _metrics(summary: Summary, reliability: Mapping[str, str]) -> Sheet:
             row.append(reliability[str(row[0])])
     failures = summary.agent_failures
     if failures.failed and failures.metrics:
-        other_rule = "excluded" if failures.alternative == "exclude" else "as worst"
-        headings.append(f"failures\n{other_rule}")
+        rule = "excluded" if failures.alternative == "exclude" else "as worst"
+        headings.append(f"failures\n{rule}")
         for row in rows:
-            other = failures.metrics.get(str(row[0]))
-            row.append(other.mean if other else "")
+            estimate = failures.metrics.get(str(row[0]))
+            row.append(estimate.mean if estimate else "")
     return Sheet(headings, rows, f"{summary.experiment}  {summary.run_id}")
 
 
 def metric_rows(metrics: Mapping[str, Estimate]) -> list[tuple[object, ...]]:
     """The cells below METRIC_HEADINGS."""
-    return [(name, found.mean, interval(found), found.n, found.estimator) for name, found in metrics.items()]
+    return [(name, e.mean, interval(e), e.n, e.estimator) for name, e in metrics.items()]
 
 
 def left_out_rows(summary: Summary) -> list[tuple[object, ...]]:
     """How many attempts each mean lacks, and the bounds within which it would lie if all had been judged."""
     return [
-        (name, one.failed, one.unjudged, one.not_applicable, one.bounds and " to ".join(map(number, one.bounds)))
-        for name, one in summary.left_out.items()
+        (name, lost.failed, lost.unjudged, lost.not_applicable, lost.bounds and " to ".join(map(number, lost.bounds)))
+        for name, lost in summary.left_out.items()
     ]
 
 
@@ -327,7 +327,7 @@ def _attempts(summary: Summary) -> Text:
     if summary.citation_statuses:
         text.append(f"\ncitations of reports: {citations(summary.citation_statuses)}", style="")
     if len(summary.routes) > 1:
-        text.append("\nroutes: " + ", ".join(f"{found.n} {route}" for route, found in summary.routes.items()), style="")
+        text.append("\nroutes: " + ", ".join(f"{route.n} {name}" for name, route in summary.routes.items()), style="")
     for message, count in summary.failures.items():
         text.append(f"\n{plural(count, 'attempt')}: {message}", style="red")
     for line in judge_failures(summary):
@@ -351,6 +351,6 @@ def spend_rows(summary: Summary) -> list[tuple[str, ...]]:
     """The cells below SPEND_HEADINGS: agents, judges, and both."""
     accounts = {account: usage.total for account, usage in summary.usage.items()} | {"total": summary.spent}
     return [
-        (name, f"{one.calls:,}", f"{one.input_tokens:,}", f"{one.output_tokens:,}", dollars(one).removeprefix("cost "))
-        for name, one in accounts.items()
+        (name, f"{use.calls:,}", f"{use.input_tokens:,}", f"{use.output_tokens:,}", dollars(use).removeprefix("cost "))
+        for name, use in accounts.items()
     ]

@@ -26,11 +26,11 @@ def timeline(events: Iterable[Json]) -> Json:
     is part of). The result of a tool or subagent is in the record of its beginning; a report's parts are left out.
     `calls`: the `seq` of each tool call by its id.
     """
-    found = _Timeline()
+    builder = _Timeline()
     for event in events:
-        found.add(event)
-    calls = {name: one["seq"] for name, one in found.calls.items()}
-    return {"texts": [[*text] for text in found.texts], "events": found.events, "calls": calls}
+        builder.add(event)
+    calls = {name: call["seq"] for name, call in builder.calls.items()}
+    return {"texts": [[*text] for text in builder.texts], "events": builder.events, "calls": calls}
 
 
 class _Timeline:
@@ -45,10 +45,10 @@ class _Timeline:
     def add(self, event: Json) -> None:
         kind, owner = event.get("type"), event.get("parent_id") or ""
         if kind == "tool_returned" and (call := self.calls.get(event["call_id"])):
-            call |= self._returned(event)
+            call |= self._result_fields(event)
         elif kind == "agent_finished" and (agent := self.agents.get(owner)):
             agent["seconds"] = round(event["time_ns"] / 1e9 - agent["at"], 3)
-            agent["output"] = self._place("output", event["output"])
+            agent["output"] = self._position("output", event["output"])
         elif fields := self._fields(event):
             parent = self.calls.get(owner)
             record = {"seq": event.get("seq"), "at": round(event.get("time_ns", 0) / 1e9, 3), **fields}
@@ -60,43 +60,43 @@ class _Timeline:
                 self.calls.setdefault(owner, record)
             self.events.append(record)
 
-    def _place(self, speaker: str, text: Any) -> int | None:
+    def _position(self, speaker: str, text: Any) -> int | None:
         return self.texts.setdefault((speaker, as_text(text)), len(self.texts)) if text else None
 
     def _fields(self, event: Json) -> Json:
         """What is shown of an event; nothing for a type that no reader needs."""
         match event.get("type"):
             case "model_called":
-                said = [(str(message.get("role")), content(message)) for message in event.get("messages") or ()]
-                messages = [self._place(role, text) for role, text in said if text]
+                texts = [(str(message.get("role")), content(message)) for message in event.get("messages") or ()]
+                messages = [self._position(role, text) for role, text in texts if text]
                 return _model(event) | {
                     "messages": messages,
-                    "reply": self._place("reply", content(event.get("reply") or {})),
+                    "reply": self._position("reply", content(event.get("reply") or {})),
                 }
             case "tool_called":
                 return {"kind": "tool", "title": event["tool"], "arguments": event["arguments"]}
             case "tool_returned":
-                return {"kind": "tool", "title": event["tool"], **self._returned(event)}
+                return {"kind": "tool", "title": event["tool"], **self._result_fields(event)}
             case "decision":
                 title = f"{event['name']}: {as_text(event['value'])}"
-                detail = self._place("detail", event.get("detail"))
+                detail = self._position("detail", event.get("detail"))
                 return {"kind": "decision", "title": title, "cause": event.get("cause"), "text": detail}
             case "round":
-                found = {"queries": event["queries"], "found": event["new_sources"], "gaps": event.get("gaps", ())}
-                return {"kind": "round", "title": f"round {event['number']}", **found}
+                fields = {"queries": event["queries"], "found": event["new_sources"], "gaps": event.get("gaps", ())}
+                return {"kind": "round", "title": f"round {event['number']}", **fields}
             case str(kind) if kind in _KINDS:
                 name, title, text = _KINDS[kind]
-                told = self._place("detail", event.get(text))
+                position = self._position("detail", event.get(text))
                 answer = {"answer": event["answer"]} if "answer" in event else {}
-                return {"kind": name, "title": str(event.get(title) or ""), "text": told, **answer}
+                return {"kind": name, "title": str(event.get(title) or ""), "text": position, **answer}
         return {}
 
-    def _returned(self, event: Json) -> Json:
+    def _result_fields(self, event: Json) -> Json:
         return {
             "seconds": round((event.get("latency_ms") or 0) / 1000, 3),
             "error": None if event["success"] else event.get("error") or "failed",
             "found": event.get("sources", ()),
-            "text": self._place("tool", event.get("traceback") or event.get("content")),
+            "text": self._position("tool", event.get("traceback") or event.get("content")),
         }
 
 
@@ -116,8 +116,8 @@ def writer_of(report: str, found: Json) -> int | None:
 def as_text(value: Any) -> str:
     if isinstance(value, dict):
         return "\n".join(
-            f"{name}: {one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)}"
-            for name, one in value.items()
+            f"{name}: {item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)}"
+            for name, item in value.items()
         )
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -128,16 +128,16 @@ def content(message: Mapping[str, Any], arguments: Callable[[Any], str] | None =
     if isinstance(text, list):
         text = "\n".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
     calls = [call.get("function") or {} for call in message.get("tool_calls") or []]
-    called = (f"-> {call.get('name')}{(arguments or _arguments)(call.get('arguments'))}" for call in calls)
-    return "\n".join([*([text] if text else []), *called])
+    lines = (f"-> {call.get('name')}{(arguments or _arguments)(call.get('arguments'))}" for call in calls)
+    return "\n".join([*([text] if text else []), *lines])
 
 
-def _arguments(written: Any) -> str:
+def _arguments(text: Any) -> str:
     """The arguments of a tool call, one per line; as the model wrote them if they are not a JSON object."""
     try:
-        return "".join(f"\n   {name}: {as_text(value)}" for name, value in json.loads(written or "{}").items())
+        return "".join(f"\n   {name}: {as_text(value)}" for name, value in json.loads(text or "{}").items())
     except (ValueError, AttributeError, TypeError):
-        return f" {written}"
+        return f" {text}"
 
 
 def _model(event: Json) -> Json:

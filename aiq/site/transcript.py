@@ -18,7 +18,7 @@ from aiq.runs.rows import SampleRow, ScoreRow
 from aiq.site.tables import rounded, score_value, spend_line
 from aiq.site.timeline import content
 
-_LONGEST: Final = 60  # characters of a value shown beside others
+_MAX_CHARS: Final = 60  # characters of a value shown beside others
 _GOLD: Final = {
     "answers": "accepted answers",
     "reference": "reference report",
@@ -63,12 +63,12 @@ def outline(value: Any) -> str:
         inside = {
             name: f" ({text})" if isinstance(value[name], Mapping) else f": {text}" for name, text in texts.items()
         }
-        line = ", ".join(f"{name}{inside[name]}" for name, text in texts.items() if _short(text))
-        below = [f"{name}:\n{indent(text, '  ')}" for name, text in texts.items() if not _short(text)]
-        return "\n".join(filter(None, (line, *below)))
+        line = ", ".join(f"{name}{inside[name]}" for name, text in texts.items() if _is_short(text))
+        blocks = [f"{name}:\n{indent(text, '  ')}" for name, text in texts.items() if not _is_short(text)]
+        return "\n".join(filter(None, (line, *blocks)))
     if isinstance(value, list | tuple):
         items = [text for item in value if (text := outline(item))]
-        if not any(isinstance(item, Mapping) for item in value) and all(map(_short, items)):
+        if not any(isinstance(item, Mapping) for item in value) and all(map(_is_short, items)):
             return "; ".join(items)
         return "\n".join(f"- {indent(text, '  ')[2:]}" for text in items)
     if isinstance(value, bool) or value is None:
@@ -76,26 +76,26 @@ def outline(value: Any) -> str:
     return f"{rounded(value):.10g}" if isinstance(value, float) else str(value).strip()
 
 
-def _short(text: str) -> bool:
-    return len(text) <= _LONGEST and "\n" not in text and not text.startswith("- ")
+def _is_short(text: str) -> bool:
+    return len(text) <= _MAX_CHARS and "\n" not in text and not text.startswith("- ")
 
 
 def render_events(events: Iterable[EventData], short: Shorten) -> RenderableType:
     """Each event as a heading line with its contents indented below."""
-    shown = []
+    parts = []
     for event in events:
         indent = 2 if event.get("parent_id") else 0
         for heading, style, body in _lines(event, short):
-            shown.append(_indented(heading, indent, style))
+            parts.append(_indented(heading, indent, style))
             if body:
-                shown.append(_indented(body, indent + 4))
-    return Group(*shown)
+                parts.append(_indented(body, indent + 4))
+    return Group(*parts)
 
 
 def _indented(text: str, columns: int, style: str = "") -> RenderableType:
     """Each line indented by so many more columns, also where it wraps."""
     lines = [(line, len(line) - len(line.lstrip(" "))) for line in printable(text).split("\n")]
-    return Group(*(Padding(Text(line[own:], style), (0, 0, 0, columns + own), expand=False) for line, own in lines))
+    return Group(*(Padding(Text(line[pad:], style), (0, 0, 0, columns + pad), expand=False) for line, pad in lines))
 
 
 def _head(row: SampleRow, short: Shorten) -> Iterator[RenderableType]:
@@ -133,30 +133,30 @@ def _lines(event: EventData, short: Shorten) -> Iterator[Line]:
         case "model_called":
             yield from _model_called(event, short)
         case "tool_returned":
-            how, style = ("gave", "yellow") if event["success"] else (f"failed ({event.get('error')})", "red")
-            yield f"  {event['tool']} {how}:", style, _body(event.get("traceback") or event.get("content"), short)
+            verb, style = ("gave", "yellow") if event["success"] else (f"failed ({event.get('error')})", "red")
+            yield f"  {event['tool']} {verb}:", style, _body(event.get("traceback") or event.get("content"), short)
         case "decision":
-            because = f" because {event['cause']}" if event.get("cause") else ""
+            cause = f" because {event['cause']}" if event.get("cause") else ""
             yield (
-                f"\n* decision {event['name']}: {outline(event['value'])}{because}",
+                f"\n* decision {event['name']}: {outline(event['value'])}{cause}",
                 "bold",
                 _body(event.get("detail"), short),
             )
         case "round":
             gaps = "; ".join(event.get("gaps") or ()) or "none"
-            found = f"new sources: {len(event['new_sources'])}\ngaps: {gaps}"
-            yield f"\n* round {event['number']}", "bold", f"queries: {'; '.join(event['queries'])}\n{found}"
+            result = f"new sources: {len(event['new_sources'])}\ngaps: {gaps}"
+            yield f"\n* round {event['number']}", "bold", f"queries: {'; '.join(event['queries'])}\n{result}"
 
 
 def _model_called(event: EventData, short: Shorten) -> Iterator[Line]:
     usage = event.get("usage")
     tokens = f", {usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out" if usage else ""
     tokens = ", usage not reported" if usage and usage.get("unreported_calls") else tokens
-    again = f", send {event['attempt'] + 1}" if event.get("attempt") else ""
-    yield f"\nmodel {event['role']} ({event['model']}, {event['latency_ms']:.0f} ms{tokens}{again})", "bold cyan", ""
+    resend = f", send {event['attempt'] + 1}" if event.get("attempt") else ""
+    yield f"\nmodel {event['role']} ({event['model']}, {event['latency_ms']:.0f} ms{tokens}{resend})", "bold cyan", ""
     messages = event.get("messages") or []
-    after = max((place + 1 for place, message in enumerate(messages) if message.get("role") == "assistant"), default=0)
-    for message in messages[after:]:  # earlier messages were in earlier calls
+    start = max((index + 1 for index, message in enumerate(messages) if message.get("role") == "assistant"), default=0)
+    for message in messages[start:]:  # earlier messages were in earlier calls
         if message.get("role") != "tool":  # tool results have lines of their own
             yield f"  {message.get('role')}:", "cyan", short(content(message, "({})".format))
     if event.get("error"):
@@ -172,16 +172,16 @@ def _body(value: Any, short: Shorten) -> str:
 
 def _report(row: SampleRow) -> Iterator[RenderableType]:
     if row.report is not None:
-        known = f"citations: {row.citation_status}" if row.citation_status else None
+        status = f"citations: {row.citation_status}" if row.citation_status else None
         title = "report, cut off" if row.partial else "report"
         yield Panel(
-            Text(printable(row.report)), title=title, subtitle=known, border_style="yellow" if row.partial else "green"
+            Text(printable(row.report)), title=title, subtitle=status, border_style="yellow" if row.partial else "green"
         )
 
 
 def _gold(sample: Sample | None, short: Shorten) -> Iterator[RenderableType]:
-    held = sample.model_dump(include=set(_GOLD), exclude_defaults=True) if sample else {}
-    for name, value in held.items():
+    fields = sample.model_dump(include=set(_GOLD), exclude_defaults=True) if sample else {}
+    for name, value in fields.items():
         yield Text(f"\n{_GOLD[name]}", style="bold")
         yield _indented(_body(value, short), 4)
 
@@ -198,18 +198,18 @@ def _citations(row: SampleRow) -> Iterator[RenderableType]:
         lines.append((f"{number}removed, {removed.reason}  {removed.target}", "red"))
     lines += [(f"[{number}] in no list of references", "red") for number in audit.dangling]
     cited = {valid.source for valid in audit.valid_citations}
-    rest = [(f"{source.title}  {address}", "dim") for address, source in sources.items() if address not in cited]
-    for heading, shown in (("citations", lines), ("sources that are not cited", rest)):
-        if shown:
-            yield Text(f"\n{heading} ({len(shown)})", style="bold")
-            yield from (_indented(text, 4, style) for text, style in shown)
+    uncited = [(f"{source.title}  {address}", "dim") for address, source in sources.items() if address not in cited]
+    for heading, entries in (("citations", lines), ("sources that are not cited", uncited)):
+        if entries:
+            yield Text(f"\n{heading} ({len(entries)})", style="bold")
+            yield from (_indented(text, 4, style) for text, style in entries)
 
 
 def _scores(scores: list[ScoreRow], short: Shorten) -> Iterator[RenderableType]:
     if scores:
         yield Text("\nscores", style="bold")
-    for _, alike in groupby(scores, lambda one: (score_value(one), one.why or one.metric, one.detail)):
-        first, *others = alike
+    for _, group in groupby(scores, lambda score: (score_value(score), score.why or score.metric, score.detail)):
+        first, *others = group
         metrics = ", ".join(score.metric for score in (first, *others))
         style = "red" if first.status in ("error", "agent_failed") else ""
         yield _indented(f"{metrics}: {score_value(first)}  {first.why or ''}", 4, style)

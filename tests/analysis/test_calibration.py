@@ -81,7 +81,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.syspath_prepend(str(HERE))
-        toys = (part for name, more in JUDGES.items() for part in toy(name, **more))
+        toys = (part for name, settings in JUDGES.items() for part in toy(name, **settings))
         run(*SETTINGS, f"dataset.perturbations={PERTURBATIONS}", *toys)
         Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LABELS))
         with redirect_stdout(io.StringIO()) as printed:
@@ -96,7 +96,7 @@ def found(work: Path) -> Calibration:
 
 
 def of(found: Calibration, name: str) -> MetricReliability:
-    return next(one for one in found.metrics if one.metric == f"{name}.score")
+    return next(metric for metric in found.metrics if metric.metric == f"{name}.score")
 
 
 def value(figure: Figure | None) -> float:
@@ -122,10 +122,10 @@ def test_a_judge_that_sees_everything_is_fully_reliable(found: Calibration) -> N
     assert interval(judge.reliability) == pytest.approx((0.515, 1), abs=1e-3)  # of twelve tasks
     assert noise(judge) == (0, 1)
     assert judge.tasks == 12
-    for name, seen in judge.perturbations.items():
-        assert seen.meant == (name in PERTURBED)
-        assert value(seen.recall) == seen.meant
-        assert seen.precision == (1 if seen.meant else None)
+    for name, figures in judge.perturbations.items():
+        assert figures.meant == (name in PERTURBED)
+        assert value(figures.recall) == figures.meant
+        assert figures.precision == (1 if figures.meant else None)
 
 
 def test_copies_of_one_judgement_do_not_count_as_repetitions(work: Path, found: Calibration) -> None:
@@ -143,16 +143,16 @@ def test_random_scores_are_recognised_as_random(found: Calibration) -> None:
         assert value(judge.reliability) < 0.3
         assert noise(judge) == pytest.approx(((1 / 12) ** 0.5, 0), abs=0.03)
         assert value(judge.false_alarms) < 0.2
-        flagged = [value(seen.recall) for seen in judge.perturbations.values() if seen.recall]
+        flagged = [value(figures.recall) for figures in judge.perturbations.values() if figures.recall]
         assert sum(flagged) / len(flagged) < 0.2  # 0.05 by chance; reports of a task share their original
         assert value(judge.obeys_instructions) < 0.2
 
 
 def test_noise_lowers_recall_but_does_not_raise_false_alarms(found: Calibration) -> None:
     judge = of(found, "noisy")
-    seen = judge.perturbations["facts"]
+    figures = judge.perturbations["facts"]
     assert 0.4 < value(judge.reliability) < 0.95
-    assert 0.3 < value(seen.recall) < 0.9
+    assert 0.3 < value(figures.recall) < 0.9
     assert value(judge.false_alarms) < 0.15
     assert noise(judge)[0] == pytest.approx(0.2 / 3**0.5, abs=0.02)
 
@@ -178,8 +178,8 @@ def test_judges_agree_if_their_scores_agree(found: Calibration) -> None:
 
 
 def test_claims_of_a_judge_are_confirmed_or_found_to_be_blind_spots(work: Path, found: Calibration) -> None:
-    judges = {one.judge: one for one in found.judges}
-    claims = {name: {what: one.verdict for what, one in judge.claims.items()} for name, judge in judges.items()}
+    judges = {judge.judge: judge for judge in found.judges}
+    claims = {name: {damage: claim.verdict for damage, claim in judge.claims.items()} for name, judge in judges.items()}
     assert claims["planted"] == dict.fromkeys(PERTURBED, "noticed")
     assert claims["constant"] == claims["dice"] == claims["coin"] == dict.fromkeys(PERTURBED, "blind spot")
     assert claims["choosy"] == dict.fromkeys(("facts", "nonsense"), "noticed")
@@ -194,8 +194,8 @@ def test_independent_reports_expose_a_judge_that_recognises_the_original(found: 
     assert value(parrot.perturbations["facts"].recall) == 1
     assert (value(parrot.independent), value(planted.independent)) == (1, 0)
     assert interval(planted.independent)[1] < 0.3
-    judge = next(one for one in found.judges if one.judge == "parrot")
-    assert {(one.verdict, one.told.mean) for one in judge.claims.values()} == {("blind spot", 0)}
+    judge = next(judge for judge in found.judges if judge.judge == "parrot")
+    assert {(claim.verdict, claim.told.mean) for claim in judge.claims.values()} == {("blind spot", 0)}
 
 
 def test_the_tables_fit_a_terminal(work: Path) -> None:
@@ -226,7 +226,7 @@ def test_the_command_writes_what_later_runs_show(work: Path, capsys: pytest.Capt
 
 
 def test_judges_are_compared_with_a_users_labels(found: Calibration) -> None:
-    by_metric = {one.metric: one for one in found.labels}
+    by_metric = {agreement.metric: agreement for agreement in found.labels}
     assert set(by_metric) == {"planted.score", "dice.score", "verdict.score"}
     verdicts = by_metric["verdict.score"]
     assert (verdicts.labels, value(verdicts.accuracy), value(verdicts.kappa)) == (24, 1, 1)
@@ -243,8 +243,8 @@ def test_labels_are_values_of_the_metric_even_if_lower_is_better() -> None:
         judge = {"judge": "j", "judge_hash": "h", "judge_version": "1", "judge_model": None, "prompt_hash": None}
         scored.add([ScoreRow.model_validate(key | judge)])
     reports = ReportSet({}, {sample: sample for sample in "012"}, {}, (scored,), ("m",))
-    ((found,), unmatched) = _against_labels([Label(sample, "m", float(sample)) for sample in "012"], reports)
-    assert [value(found.spearman), value(found.kendall), unmatched] == pytest.approx([1, 1, 0])
+    ((agreement,), unmatched) = _against_labels([Label(sample, "m", float(sample)) for sample in "012"], reports)
+    assert [value(agreement.spearman), value(agreement.kendall), unmatched] == pytest.approx([1, 1, 0])
 
 
 @each("row")
@@ -268,13 +268,13 @@ def test_with_few_tasks_judged_once_it_says_what_it_cannot_tell(work: Path, caps
     once += [*toy("planted"), *toy("constant"), *toy("coin", kind="random")]
     run(*once)
     assert main(["calibrate", "latest", "--json", "once.json"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "notices 0 of 3 that it claims to cannot tell: facts +50 (" in said
-    assert "notices 0 of 3 that it claims to cannot tell: facts +0 (" in said
-    assert "blind spot" not in said
-    assert "; 7 tasks would tell)" in said  # at the level that is left of three claims
-    assert "With fewer than 6 tasks nothing can be shown" in said
-    assert "Run it with epochs=2" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "notices 0 of 3 that it claims to cannot tell: facts +50 (" in output
+    assert "notices 0 of 3 that it claims to cannot tell: facts +0 (" in output
+    assert "blind spot" not in output
+    assert "; 7 tasks would tell)" in output  # at the level that is left of three claims
+    assert "With fewer than 6 tasks nothing can be shown" in output
+    assert "Run it with epochs=2" in output
     judge = of(read_calibration(Path("once.json")), "planted")
     assert value(judge.reliability) == pytest.approx(1)
     assert (judge.noise, judge.perturbations["facts"].recall, judge.obeys_instructions) == (None, None, None)
@@ -285,8 +285,8 @@ def test_with_few_tasks_judged_once_it_says_what_it_cannot_tell(work: Path, caps
 
 @each("agent")
 def test_reports_judged_against_themselves_are_recognised(agent: Any, dataset: Any, expected: bool) -> None:
-    given: Any = {"config": {"agent": agent, "dataset": dataset}}
-    assert judged_against_itself(Manifest.model_construct(**given)) is expected
+    fields: Any = {"config": {"agent": agent, "dataset": dataset}}
+    assert judged_against_itself(Manifest.model_construct(**fields)) is expected
 
 
 OFF = "facts:null,shuffled:null,padding:null,instructions:null,remarks:null,order:null,independent:null"
@@ -294,12 +294,12 @@ OFF = "facts:null,shuffled:null,padding:null,instructions:null,remarks:null,orde
 
 def seen_by(judges: str, perturbations: str) -> dict[str, dict[str, float]]:
     """By metric, how much of each perturbation these judges see in reports on one task."""
-    given = [f"judge={judges}", "dataset.tasks=1", "epochs=1", f"dataset.perturbations={{{OFF},{perturbations}}}"]
-    run(*PLAIN, *given)
-    found = {one.metric: one.perturbations for one in calibrate([find_run("latest")]).metrics}
+    overrides = [f"judge={judges}", "dataset.tasks=1", "epochs=1", f"dataset.perturbations={{{OFF},{perturbations}}}"]
+    run(*PLAIN, *overrides)
+    by_metric = {metric.metric: metric.perturbations for metric in calibrate([find_run("latest")]).metrics}
     return {
-        metric: {name: value(one.spearman) for name, one in of.items() if one.meant or one.recall}
-        for metric, of in found.items()
+        metric: {name: value(f.spearman) for name, f in figures.items() if f.meant or f.recall}
+        for metric, figures in by_metric.items()
     }
 
 

@@ -62,14 +62,14 @@ class Place:
             for epoch in range(1, epochs + 1):
                 rows.append(self.row(number, epoch, number in failed, tokens + 10 * number, unreported))
                 value = float(right(number, epoch)) if number not in failed else 0.0
-                found: list[Given] = [
+                numbers: list[Given] = [
                     {"value": value},
                     {"value": 0.0 if number in failed else value / 2 + noise},
                     {"numerator": 2 * value, "denominator": 2.0},
                 ]
-                for metric, given in zip(METRICS, found, strict=True):
+                for metric, fields in zip(METRICS, numbers, strict=True):
                     scores.append(
-                        self.score(number, epoch, metric, given, number in failed, number in unjudged, judge_hash)
+                        self.score(number, epoch, metric, fields, number in failed, number in unjudged, judge_hash)
                     )
         folder.samples_path.write_text("".join(map(json_line, rows)), encoding="utf-8")
         folder.scores_path.write_text("".join(map(json_line, scores)), encoding="utf-8")
@@ -81,7 +81,7 @@ class Place:
     @staticmethod
     def manifest(name: str, n: int, changed: Given) -> Manifest:
         config = {**composed(), "name": name}
-        given = {
+        fields = {
             "run_id": name,
             "experiment": "made",
             "status": "finished",
@@ -96,7 +96,7 @@ class Place:
             "versions": {},
             "git_revision": None,
         }
-        return Manifest.model_validate(given | changed)
+        return Manifest.model_validate(fields | changed)
 
     @staticmethod
     def row(number: int, epoch: int, failed: bool, tokens: int, unreported: int) -> SampleRow:
@@ -121,14 +121,14 @@ class Place:
     def score(
         number: int, epoch: int, metric: Metric, given: Given, failed: bool, unjudged: bool, judge_hash: str
     ) -> ScoreRow:
-        shown: Given = {"status": "scored", **given}
+        fields: Given = {"status": "scored", **given}
         if unjudged:
-            shown = {"status": "error", "error": {"type": "JudgeError", "message": "no answer"}}
+            fields = {"status": "error", "error": {"type": "JudgeError", "message": "no answer"}}
         elif failed:
-            shown = {"status": "agent_failed", "value": metric.worst}
+            fields = {"status": "agent_failed", "value": metric.worst}
         key = {"sample_id": f"s{number}", "epoch": epoch, "attempt": 1, "metric": metric.name}
         judge = {"judge": "j", "judge_hash": judge_hash, "judge_version": "1", "judge_model": "m", "prompt_hash": "p1"}
-        return ScoreRow.model_validate({**key, **judge, **shown})
+        return ScoreRow.model_validate({**key, **judge, **fields})
 
     def compared(self, *arguments: str) -> Given:
         assert main(["compare", *arguments, "--json", str(self.path / "out.json")]) == 0
@@ -143,7 +143,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 def change(found: Given, metric: str, tag: list[str] | None = None, pair: int = 0) -> Given:
-    return next(one for one in found["pairs"][pair]["changes"] if (one["metric"], one["slice"]) == (metric, tag))
+    return next(c for c in found["pairs"][pair]["changes"] if (c["metric"], c["slice"]) == (metric, tag))
 
 
 def by_seed(seed: int) -> Callable[[int, int], bool]:
@@ -155,72 +155,72 @@ def by_seed(seed: int) -> Callable[[int, int], bool]:
 def test_a_planted_degradation_is_found_with_its_samples_and_cost(place: Place, capsys: Captured) -> None:
     place.run("a", lambda number, _: number % 5 > 0)
     place.run("b", lambda number, _: number % 5 > 0 and number % 4 > 0, tokens=2500, unreported=1)
-    found = place.compared("a", "b", "--markdown", "out.md")
-    whole = change(found, "j.right")
-    assert (whole["verdict"], whole["difference"]["n"], round(whole["difference"]["mean"], 3)) == ("worse", 60, -0.2)
-    assert 12 == len(found["pairs"][0]["moved"][0]["down"]) == 60 * 0.2
-    assert whole["p"] == pytest.approx(min(1, found["family"] * whole["difference"]["p"]), rel=0.9)
-    (cost, tokens, calls, seconds) = found["pairs"][0]["spend"]
+    comparison = place.compared("a", "b", "--markdown", "out.md")
+    total = change(comparison, "j.right")
+    assert (total["verdict"], total["difference"]["n"], round(total["difference"]["mean"], 3)) == ("worse", 60, -0.2)
+    assert 12 == len(comparison["pairs"][0]["moved"][0]["down"]) == 60 * 0.2
+    assert total["p"] == pytest.approx(min(1, comparison["family"] * total["difference"]["p"]), rel=0.9)
+    (cost, tokens, calls, seconds) = comparison["pairs"][0]["spend"]
     assert cost["ratio"] == tokens["ratio"] == pytest.approx((2500 + 295) / (1000 + 295))
     assert tokens["ci95"][0] < tokens["ratio"] < tokens["ci95"][1]
     assert (calls["ratio"], calls["ci95"], seconds["ratio"]) == (1, None, 1)
-    said = capsys.readouterr().out
-    assert "j.right: B is worse by 0.200 (0.118 to 0.319), at 2.16 times the cost" in said
-    assert "B: no usage reported for 60 calls: cost and tokens of the agent are lower bounds" in said.splitlines()
-    assert next(line for line in said.splitlines() if line.startswith("cost")).split()[1:3] == ["$0.0013", "$0.0028"]
-    assert max(len(line) for line in said.splitlines() if "  " in line) <= 88
+    output = capsys.readouterr().out
+    assert "j.right: B is worse by 0.200 (0.118 to 0.319), at 2.16 times the cost" in output
+    assert "B: no usage reported for 60 calls: cost and tokens of the agent are lower bounds" in output.splitlines()
+    assert next(line for line in output.splitlines() if line.startswith("cost")).split()[1:3] == ["$0.0013", "$0.0028"]
+    assert max(len(line) for line in output.splitlines() if "  " in line) <= 88
     assert "[s4](results/made/b/index.html#s4.1)" in (place.path / "out.md").read_text()
 
 
 def test_slices_are_those_of_the_summary_and_each_counts_once(place: Place) -> None:
     place.run("a", lambda *_: True)
     place.run("b", lambda number, _: number % 3 > 0)
-    found = place.compared("a", "b")
-    slices = {tuple(one["slice"]): one for one in found["pairs"][0]["changes"] if one["slice"]}
+    comparison = place.compared("a", "b")
+    slices = {tuple(c["slice"]): c for c in comparison["pairs"][0]["changes"] if c["slice"]}
     assert list(slices) == [("kind", "[/hard]"), ("kind", "easy")]
     assert (slices["kind", "easy"]["verdict"], slices["kind", "[/hard]"]["verdict"]) == ("equal", "worse")
-    assert found["leading"] == ["j.right"]
+    assert comparison["leading"] == ["j.right"]
     assert place.compared("a", "b", "--metric", "j.score")["leading"] == ["j.score"]
 
 
 def test_runs_that_differ_only_in_seed_are_not_told_apart(place: Place, capsys: Captured) -> None:
     for seed in range(4):
         place.run(f"r{seed}", by_seed(seed))
-    found = place.compared(*(f"r{seed}" for seed in range(4)))
-    assert [pair["second"] for pair in found["pairs"]] == list("BCD")
-    assert not {one["verdict"] for pair in found["pairs"] for one in pair["changes"]} & {"better", "worse"}
-    whole = change(found, "j.right")
-    spread, n = whole["difference"]["spread"], whole["difference"]["n"]
-    assert whole["effect"] == 0.02
-    assert whole["more"] + n > (2.8 * spread / 0.02) ** 2  # more than one test alone would take
-    assert f"{whole['more']:,} more samples would resolve 0.02" in capsys.readouterr().out
+    comparison = place.compared(*(f"r{seed}" for seed in range(4)))
+    assert [pair["second"] for pair in comparison["pairs"]] == list("BCD")
+    assert not {c["verdict"] for pair in comparison["pairs"] for c in pair["changes"]} & {"better", "worse"}
+    total = change(comparison, "j.right")
+    spread, n = total["difference"]["spread"], total["difference"]["n"]
+    assert total["effect"] == 0.02
+    assert total["more"] + n > (2.8 * spread / 0.02) ** 2  # more than one test alone would take
+    assert f"{total['more']:,} more samples would resolve 0.02" in capsys.readouterr().out
 
 
 def test_a_run_against_itself_is_equal_and_nothing_is_tested(place: Place, capsys: Captured) -> None:
     place.run("a", by_seed(1))
-    found = place.compared("a", "latest")
-    assert found["family"] == 0
-    assert {one["verdict"] for one in found["pairs"][0]["changes"]} == {"equal"}
+    comparison = place.compared("a", "latest")
+    assert comparison["family"] == 0
+    assert {c["verdict"] for c in comparison["pairs"][0]["changes"]} == {"equal"}
     assert "B and A score the same on 60 samples" in capsys.readouterr().out
 
 
 def test_failures_count_as_worst_and_unjudged_reports_are_counted(place: Place, capsys: Captured) -> None:
     place.run("a", lambda *_: True)
     place.run("b", lambda *_: True, failed=tuple(range(10)), unjudged=(20, 21))
-    found = place.compared("a", "b")
-    whole = change(found, "j.right")
-    assert (whole["verdict"], whole["difference"]["n"], whole["lost"]) == ("worse", 58, [0, 2])
-    assert whole["difference"]["mean"] == pytest.approx(-10 / 58)
-    assert change(found, "j.cited")["lost"] == [0, 12]
-    assert found["runs"][1]["judge_errors"] == {"j": 2}
-    said = capsys.readouterr().out
-    assert "10 failed, j failed on 2" in said
-    assert "j.right: samples without a score, left out: 2 in B" in said
-    (right, score, cited) = found["pairs"][0]["unjudged"]
+    comparison = place.compared("a", "b")
+    total = change(comparison, "j.right")
+    assert (total["verdict"], total["difference"]["n"], total["lost"]) == ("worse", 58, [0, 2])
+    assert total["difference"]["mean"] == pytest.approx(-10 / 58)
+    assert change(comparison, "j.cited")["lost"] == [0, 12]
+    assert comparison["runs"][1]["judge_errors"] == {"j": 2}
+    output = capsys.readouterr().out
+    assert "10 failed, j failed on 2" in output
+    assert "j.right: samples without a score, left out: 2 in B" in output
+    (right, score, cited) = comparison["pairs"][0]["unjudged"]
     assert (right["reports"], right["bounds"]) == ([0, 2], [pytest.approx(-12 / 60), pytest.approx(-10 / 60)])
     assert (score["reports"], cited["bounds"]) == ([0, 2], None)
-    assert "j.right: reports that the judge failed on: 2 in B; " in said
-    assert "B - A could be anything from -0.200 to -0.167" in said
+    assert "j.right: reports that the judge failed on: 2 in B; " in output
+    assert "B - A could be anything from -0.200 to -0.167" in output
 
 
 def test_a_judge_that_failed_where_the_other_did_not(place: Place, capsys: Captured) -> None:
@@ -235,8 +235,8 @@ def test_a_judge_that_failed_where_the_other_did_not(place: Place, capsys: Captu
 def test_judges_are_compared_on_reports_that_exist(place: Place, capsys: Captured) -> None:
     place.run("a", lambda *_: True, failed=(1, 2))
     place.run("b", lambda *_: False, failed=(1, 2), judge_hash="h2")
-    (pair,) = (found := place.compared("a", "b", "--judges"))["pairs"]
-    assert (pair["samples"], change(found, "j.right")["lost"]) == (58, [0, 0])
+    (pair,) = (comparison := place.compared("a", "b", "--judges"))["pairs"]
+    assert (pair["samples"], change(comparison, "j.right")["lost"]) == (58, [0, 0])
     place.run("c", lambda *_: False, failed=(1, 2), unjudged=tuple(range(60)), judge_hash="h2")
     assert main(["compare", "a", "c", "--judges"]) == 2
     assert "j.right: B has no number: the judge failed" in capsys.readouterr().err
@@ -245,20 +245,20 @@ def test_judges_are_compared_on_reports_that_exist(place: Place, capsys: Capture
 def test_one_sample_says_nothing(place: Place, capsys: Captured) -> None:
     place.run("a", lambda *_: True, n=1)
     place.run("b", lambda *_: False, n=1)
-    whole = change(place.compared("a", "b"), "j.right")
-    assert (whole["verdict"], whole["p"], whole["more"], whole["difference"]["ci95"]) == ("cannot tell",) + (None,) * 3
+    total = change(place.compared("a", "b"), "j.right")
+    assert (total["verdict"], total["p"], total["more"], total["difference"]["ci95"]) == ("cannot tell",) + (None,) * 3
     assert "the data cannot tell B from A: -1.000, n = 1" in capsys.readouterr().out
 
 
 def test_epochs_show_how_reliable_an_agent_is(place: Place) -> None:
     place.run("a", lambda *_: True, epochs=3)
     place.run("b", lambda number, epoch: number % 2 == 0 or epoch == 2, epochs=3)
-    found = place.compared("a", "b")
-    assert change(found, "j.right")["difference"]["mean"] == pytest.approx(-1 / 3)
-    assert change(found, "j.right pass@3")["verdict"] == "equal"
-    assert (one := change(found, "j.right pass^3"))["verdict"] == "worse"
-    assert one["second"] == 0.5
-    assert not [one for one in found["pairs"][0]["changes"] if one["metric"].startswith("j.score pass")]
+    comparison = place.compared("a", "b")
+    assert change(comparison, "j.right")["difference"]["mean"] == pytest.approx(-1 / 3)
+    assert change(comparison, "j.right pass@3")["verdict"] == "equal"
+    assert (reliability := change(comparison, "j.right pass^3"))["verdict"] == "worse"
+    assert reliability["second"] == 0.5
+    assert not [c for c in comparison["pairs"][0]["changes"] if c["metric"].startswith("j.score pass")]
 
 
 @each("other")
@@ -269,10 +269,10 @@ def test_different_runs_are_refused_unless_forced_to_compare_what_they_share(
     place.run("b", lambda number, epoch: number % 4 > 0 or epoch > 1, **other)
     assert main(["compare", "a", "b"]) == 2
     assert why in capsys.readouterr().err
-    found = place.compared("a", "b", "--force")
-    assert (found["forced"][0].count(why), found["pairs"][0]["samples"]) == (1, other.get("n", 60))
-    assert change(found, "j.right")["second"] == pytest.approx(0.75, abs=0.02)  # over the epochs that both have
-    assert change(found, "j.right")["verdict"] == "worse"
+    comparison = place.compared("a", "b", "--force")
+    assert (comparison["forced"][0].count(why), comparison["pairs"][0]["samples"]) == (1, other.get("n", 60))
+    assert change(comparison, "j.right")["second"] == pytest.approx(0.75, abs=0.02)  # over the epochs that both have
+    assert change(comparison, "j.right")["verdict"] == "worse"
 
 
 def test_a_changed_judge_is_refused_but_judges_can_be_compared(place: Place, capsys: Captured) -> None:
@@ -281,8 +281,8 @@ def test_a_changed_judge_is_refused_but_judges_can_be_compared(place: Place, cap
     assert main(["compare", "a", "b"]) == 2
     assert "judge j differs between A and B (judge.j m -> newer)" in capsys.readouterr().err
     assert place.compared("a", "b", "--force")["pairs"][0]["left_out"]["j.right"] == "its judges differ"
-    whole = change(found := place.compared("a", "b", "--judges"), "j.right")
-    assert (whole["verdict"], whole["difference"]["mean"], found["pairs"][0]["spend"]) == ("lower", -0.25, [])
+    total = change(comparison := place.compared("a", "b", "--judges"), "j.right")
+    assert (total["verdict"], total["difference"]["mean"], comparison["pairs"][0]["spend"]) == ("lower", -0.25, [])
     place.run("c", lambda *_: True)
     assert main(["compare", "a", "c", "--judges"]) == 2
     paths = "results/made/a and results/made/c"
@@ -293,5 +293,5 @@ def test_a_changed_judge_is_refused_but_judges_can_be_compared(place: Place, cap
 def test_a_mistake_is_one_line(place: Place, arguments: list[str], why: str, capsys: Captured) -> None:
     place.run("a", lambda *_: True, n=2)
     assert main(["compare", *arguments]) == 2
-    assert why in (said := capsys.readouterr().err)
-    assert said.count("\n") == 1
+    assert why in (errors := capsys.readouterr().err)
+    assert errors.count("\n") == 1

@@ -18,8 +18,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Two research reports judged by RACE and FACT, and a third task that the agent failed on."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("drb"))
-        given = ["agent=ai_q_shallow", "limit=2", "judge=[race,fact]", "runner.progress=false"]
-        assert main(["run", "experiment=deep_drb", *given]) == 0
+        overrides = ["agent=ai_q_shallow", "limit=2", "judge=[race,fact]", "runner.progress=false"]
+        assert main(["run", "experiment=deep_drb", *overrides]) == 0
         folder = next(Path("results/deep_drb").iterdir()).absolute()
         last = json.loads((folder / "samples.jsonl").read_text().splitlines()[-1])
         failed = {**last, "sample_id": "99", "status": "failed", "report": None, "outcome": None}
@@ -46,7 +46,7 @@ def test_the_files_have_the_official_shape(run: Path, tmp_path: Path, capsys: py
     assert set(citation) == {"fact", "ref_idx", "url"}
     assert citation["ref_idx"].isdecimal()
     grouped = deduplicated[0]["citations_deduped"]
-    assert {one["url"] for one in extracted[0]["citations"]} == set(grouped)
+    assert {entry["url"] for entry in extracted[0]["citations"]} == set(grouped)
     assert citation["fact"] in grouped[citation["url"]]["facts"]
     page = scraped[0]["citations_deduped"][citation["url"]]
     stored = {row["url"]: row for row in rows(run / "pages.jsonl")}[citation["url"]]
@@ -63,15 +63,15 @@ def test_a_page_that_could_not_be_judged_keeps_its_statements(run: Path, tmp_pat
     scores = rows(folder / "scores.jsonl")
     fact = next(row for row in scores if row["metric"] == "fact.citation_accuracy" and row["status"] == "scored")
     page = fact["detail"]["pages"][0]
-    said = [judged["statement"] for judged in page["judged"]]
-    page |= {"judged": [], "error": "http: it is away", "unread": "http: it is away", "cited": len(said)}
+    statements = [judged["statement"] for judged in page["judged"]]
+    page |= {"judged": [], "error": "http: it is away", "unread": "http: it is away", "cited": len(statements)}
     (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in scores), encoding="utf-8")
     export(RunFolder(folder), tmp_path, "mine")
     for stage in ("deduplicated", "validated"):
         written = {str(row["id"]): row for row in rows(tmp_path / f"results/fact/mine/{stage}.jsonl")}
-        assert written[fact["sample_id"]]["citations_deduped"][page["url"]]["facts"] == said != []
-    found = written[fact["sample_id"]]["citations_deduped"][page["url"]]
-    assert found["url_content"] == "This page could not be fetched: http: it is away"
+        assert written[fact["sample_id"]]["citations_deduped"][page["url"]]["facts"] == statements != []
+    exported = written[fact["sample_id"]]["citations_deduped"][page["url"]]
+    assert exported["url_content"] == "This page could not be fetched: http: it is away"
 
 
 @pytest.mark.parametrize("target", ["aiq.datasets.freshqa:FreshQA", "aiq.datasets:load"])
@@ -100,8 +100,8 @@ def test_read_back_they_give_the_figures_of_the_run(
     scores = json.loads((tmp_path / "out.json").read_text())
     metrics = json.loads((run / "summary.json").read_text())["metrics"]
     assert scores["metrics"].keys() <= metrics.keys()
-    for name, found in scores["metrics"].items():
-        assert found["mean"] == pytest.approx(metrics[name]["mean"], abs=1e-12), name
+    for name, estimate in scores["metrics"].items():
+        assert estimate["mean"] == pytest.approx(metrics[name]["mean"], abs=1e-12), name
     assert (written / f"{kind}_result.txt").read_text() in capsys.readouterr().out
     if kind == "fact":
         official = {name: metrics[f"fact.{name}"]["mean"] for name in ("total_citations", "total_valid_citations")}

@@ -60,10 +60,10 @@ def test_the_log_has_the_numbers_of_the_run(run: RunFolder, read: Any) -> None:
     summary = run.read_summary()
     assert (read.status, read.eval.task, read.eval.config.epochs) == ("success", "full_freshqa", 2)
     assert {
-        score.name: score.metrics[found.estimator].value
+        score.name: score.metrics[estimate.estimator].value
         for score in read.results.scores
-        for found in [summary.metrics[score.name]]
-    } == {name: found.mean for name, found in summary.metrics.items()}
+        for estimate in [summary.metrics[score.name]]
+    } == {name: estimate.mean for name, estimate in summary.metrics.items()}
     assert (read.results.total_samples, read.results.completed_samples) == (4, 2)
     assert read.eval.metadata["aiq"]["hashes"]["config"] == run.read_manifest().hashes.config
 
@@ -94,12 +94,12 @@ def test_the_transcript_has_every_call_in_its_stage(run: RunFolder, read: Any) -
     for kind, ours in {"model": "model_called", "tool": "tool_called"}.items():
         assert [event.event for event in sample.events].count(kind) == [event["type"] for event in recorded].count(ours)
     calls = [event for event in sample.events if event.event == "model"]
-    wanted = [event for event in recorded if event["type"] == "model_called"]
-    for call, event in zip(calls, wanted, strict=True):
+    expected = [event for event in recorded if event["type"] == "model_called"]
+    for call, event in zip(calls, expected, strict=True):
         assert [message.text for message in call.input] == [message["content"] or "" for message in event["messages"]]
         assert call.output.completion == (event["reply"]["content"] or "")
-        asked = [made["function"]["name"] for made in event["reply"].get("tool_calls") or ()]
-        assert [made.function for made in call.output.choices[0].message.tool_calls or ()] == asked
+        tool_names = [tool_call["function"]["name"] for tool_call in event["reply"].get("tool_calls") or ()]
+        assert [tool_call.function for tool_call in call.output.choices[0].message.tool_calls or ()] == tool_names
     tools = [event for event in sample.events if event.event == "tool"]
     assert tools
     assert all(tool.result and tool.error is None for tool in tools)
@@ -131,12 +131,12 @@ def test_work_within_a_tool_call_is_a_span_and_ids_may_repeat() -> None:
     called = [event("tool_called", None, call_id="a", tool=name, arguments={}) for name in ("first", "second")]
     ended = [event("tool_returned", None, call_id="a", success=True, content=text, sources=[]) for text in "12"]
     inner = event("decision", "a", name="inner")
-    told = list(transcript("agent", [called[0], inner, ended[0], called[1], ended[1]], datetime.now(UTC)))
-    spans = {found.id: found.name for found in told if found.event == "span_begin"}
+    events = list(transcript("agent", [called[0], inner, ended[0], called[1], ended[1]], datetime.now(UTC)))
+    spans = {e.id: e.name for e in events if e.event == "span_begin"}
     assert [*spans.values()] == ["agent", "first"]
-    assert [spans[found.span_id] for found in told if found.event == "info"] == ["first"]
-    tools = [found for found in told if found.event == "tool"]
-    assert [(found.function, found.result) for found in tools] == [
+    assert [spans[e.span_id] for e in events if e.event == "info"] == ["first"]
+    tools = [e for e in events if e.event == "tool"]
+    assert [(e.function, e.result) for e in tools] == [
         ("first", "1"),
         ("second", "2"),
     ]

@@ -55,16 +55,16 @@ def test_kinds_and_splits_agree_with_counts_by_hand(tmp_path: Path) -> None:
         score("1", 0, judge_hash="before its prompt changed"),
     ]
     (table,) = fresheval_tables(run_of(tmp_path, samples, scores))
-    found = {(k, s): (cell.percent, cell.n) for k, cells in table.accuracies.items() for s, cell in cells.items()}
-    assert found["overall", "all"] == (50.0, 5)  # 1, 0, 1, 0, and 0.5 of two epochs
-    assert found["overall", "test"][0] == pytest.approx(100 / 3)
-    assert found["overall", "dev"] == (75.0, 2)
-    assert found["fast-changing", "all"] == (50.0, 2)  # without the question whose premise is false
-    assert found["valid premise, old", "all"] == (50.0, 2)
-    assert found["valid premise, new", "test"] == (100.0, 1)
-    assert found["valid premise, multi-hop", "dev"] == (100.0, 1)
-    assert found["false premise, one-hop", "test"] == (0.0, 1)
-    assert ("false premise, new", "all") not in found
+    accuracies = {(k, s): (cell.percent, cell.n) for k, cells in table.accuracies.items() for s, cell in cells.items()}
+    assert accuracies["overall", "all"] == (50.0, 5)  # 1, 0, 1, 0, and 0.5 of two epochs
+    assert accuracies["overall", "test"][0] == pytest.approx(100 / 3)
+    assert accuracies["overall", "dev"] == (75.0, 2)
+    assert accuracies["fast-changing", "all"] == (50.0, 2)  # without the question whose premise is false
+    assert accuracies["valid premise, old", "all"] == (50.0, 2)
+    assert accuracies["valid premise, new", "test"] == (100.0, 1)
+    assert accuracies["valid premise, multi-hop", "dev"] == (100.0, 1)
+    assert accuracies["false premise, one-hop", "test"] == (0.0, 1)
+    assert ("false premise, new", "all") not in accuracies
     assert table.unjudged == 1
 
 

@@ -26,35 +26,35 @@ def labels(rows: Iterable[tuple[str, object, str]], path: Path = Path("labels.js
 
 def corrected(place: Place, run: str, *arguments: str) -> Given:
     assert main(["correct", run, *arguments, "--json", "out.json"]) == 0
-    found: Given = json.loads((place.path / "out.json").read_text(encoding="utf-8"))
-    return found
+    corrections: Given = json.loads((place.path / "out.json").read_text(encoding="utf-8"))
+    return corrections
 
 
 def test_labels_of_some_samples_correct_a_lenient_judge(place: Place, capsys: Captured) -> None:
     place.run("a", LENIENT, n=200, failed=(1, 3))
-    given = labels([*((f"s{n}", truly(n), "j.right") for n in range(100, 140)), ("s999", True, "")])
-    found = corrected(place, "a", "--labels", given)
-    (one,) = [metric for metric in found["metrics"] if metric["metric"] == "j.right"]
-    assert (one["method"], one["n"], one["labels"], one["failed"]) == ("ppi++", 200, 40, 2)
-    assert one["judge"] == pytest.approx(148 / 200)
+    path = labels([*((f"s{n}", truly(n), "j.right") for n in range(100, 140)), ("s999", True, "")])
+    corrections = corrected(place, "a", "--labels", path)
+    (metric,) = [m for m in corrections["metrics"] if m["metric"] == "j.right"]
+    assert (metric["method"], metric["n"], metric["labels"], metric["failed"]) == ("ppi++", 200, 40, 2)
+    assert metric["judge"] == pytest.approx(148 / 200)
     truth = 98 / 200  # the failed ones, 1 and 3, are wrong
-    assert one["ci95"][0] < truth < one["ci95"][1]
-    assert abs(one["mean"] - truth) < abs(one["judge"] - truth)
-    assert one["ci95"][1] - one["ci95"][0] < one["labels_ci95"][1] - one["labels_ci95"][0]
-    assert found["unmatched"] == 1
-    said = capsys.readouterr().out
-    assert all(part in said for part in ("(PPI++)", "2 failed samples need no label", "1 label without a judged"))
+    assert metric["ci95"][0] < truth < metric["ci95"][1]
+    assert abs(metric["mean"] - truth) < abs(metric["judge"] - truth)
+    assert metric["ci95"][1] - metric["ci95"][0] < metric["labels_ci95"][1] - metric["labels_ci95"][0]
+    assert corrections["unmatched"] == 1
+    output = capsys.readouterr().out
+    assert all(part in output for part in ("(PPI++)", "2 failed samples need no label", "1 label without a judged"))
 
 
 def test_labels_of_another_run_give_the_judges_error_rates(place: Place, capsys: Captured) -> None:
     place.run("labelled", LENIENT, n=100)
     place.run("a", lambda number, epoch: number % 2 == 0 or number % 4 == 1, n=100)
-    given = labels((f"s{n}", truly(n), "j.right") for n in range(100))
-    found = corrected(place, "a", "--labels", given, "--labelled", "labelled")
-    (one,) = found["metrics"]
-    assert (one["method"], one["sensitivity"], one["specificity"]) == ("lee", 1.0, 0.5)
-    assert one["mean"] == pytest.approx((0.75 + 0.5 - 1) / (1.0 + 0.5 - 1), abs=0.02)
-    assert found["labelled_in"] == ["labelled"]
+    path = labels((f"s{n}", truly(n), "j.right") for n in range(100))
+    corrections = corrected(place, "a", "--labels", path, "--labelled", "labelled")
+    (metric,) = corrections["metrics"]
+    assert (metric["method"], metric["sensitivity"], metric["specificity"]) == ("lee", 1.0, 0.5)
+    assert metric["mean"] == pytest.approx((0.75 + 0.5 - 1) / (1.0 + 0.5 - 1), abs=0.02)
+    assert corrections["labelled_in"] == ["labelled"]
     assert "Lee et al." in capsys.readouterr().out
 
 
@@ -76,10 +76,10 @@ def test_metrics_that_labels_cannot_correct_are_left_out_with_the_reason(
     place: Place, given: list[tuple[str, object, str]], elsewhere: Given | None, metric: str, why: str
 ) -> None:
     place.run("a", LENIENT)
-    other = () if elsewhere is None else ("--labelled", place.run("b", LENIENT, **elsewhere))
-    found = corrected(place, "a", "--labels", labels(given), *other)
-    assert found["metrics"] == []
-    assert why in found["left_out"][metric]
+    arguments = () if elsewhere is None else ("--labelled", place.run("b", LENIENT, **elsewhere))
+    corrections = corrected(place, "a", "--labels", labels(given), *arguments)
+    assert corrections["metrics"] == []
+    assert why in corrections["left_out"][metric]
 
 
 @pytest.mark.parametrize(

@@ -43,29 +43,29 @@ def figures(out: Path, kind: str, file: Path) -> dict[str, Any]:
 @pytest.mark.shared_data
 def test_race_gives_the_published_file(shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     race = shared_data / "deep_research_bench/results/race"
-    found = figures(tmp_path / "out.json", "race", race / "claude-3-7-sonnet-latest.raw_results.jsonl")
+    scores = figures(tmp_path / "out.json", "race", race / "claude-3-7-sonnet-latest.raw_results.jsonl")
     published = (race / "claude-3-7-sonnet-latest.race_result.txt").read_text(encoding="utf-8").strip()
     assert published in capsys.readouterr().out
-    assert (found["reports"], found["errors"]) == (100, 0)
-    assert found["metrics"]["race.overall"]["mean"] == pytest.approx(found["official"]["overall_score"])
+    assert (scores["reports"], scores["errors"]) == (100, 0)
+    assert scores["metrics"]["race.overall"]["mean"] == pytest.approx(scores["official"]["overall_score"])
 
 
 @pytest.mark.shared_data
 def test_fact_of_the_two_report_sample(shared_data: Path, tmp_path: Path) -> None:
     """19 supported and 33 unsupported over two reports, by hand: 52 / 2, 19 / 2, 19 / 52; (5/5 + 14/47) / 2."""
     sample = shared_data / "deep_research_bench/results/fact/validated_sample.jsonl.gz"
-    found = figures(tmp_path / "out.json", "fact", sample)
-    assert found["official"] == {"total_citations": 26.0, "total_valid_citations": 9.5, "valid_rate": 19 / 52}
-    assert found["metrics"]["fact.citation_accuracy"]["mean"] == 19 / 52
-    assert found["metrics"]["fact.citation_accuracy_per_task"]["mean"] == pytest.approx((1 + 14 / 47) / 2)
+    scores = figures(tmp_path / "out.json", "fact", sample)
+    assert scores["official"] == {"total_citations": 26.0, "total_valid_citations": 9.5, "valid_rate": 19 / 52}
+    assert scores["metrics"]["fact.citation_accuracy"]["mean"] == 19 / 52
+    assert scores["metrics"]["fact.citation_accuracy_per_task"]["mean"] == pytest.approx((1 + 14 / 47) / 2)
 
 
 def test_a_failed_race_task_is_left_out_and_counted(tmp_path: Path) -> None:
     failed = {"id": 2, "prompt": "p", "error": "no answer"}
     plain = write(tmp_path / "r.jsonl", {"id": 1, **FIGURES}, failed)
-    found = figures(tmp_path / "o", "race", plain)
-    assert (found["reports"], found["errors"], found["official"]["insight"]) == (2, 1, 0.5)
-    assert found["metrics"]["race.overall"]["n"] == 1
+    scores = figures(tmp_path / "o", "race", plain)
+    assert (scores["reports"], scores["errors"], scores["official"]["insight"]) == (2, 1, 0.5)
+    assert scores["metrics"]["race.overall"]["n"] == 1
     packed = tmp_path / "r.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert race_scores(packed) == race_scores(plain)
@@ -75,19 +75,19 @@ def test_a_failed_race_task_is_left_out_and_counted(tmp_path: Path) -> None:
 
 def test_uncited_reports_count_only_in_ours_and_pages_with_an_error_in_neither(tmp_path: Path) -> None:
     pages = {"u": cited("supported", "unsupported", "unknown"), "w": cited("supported", error="timeout")}
-    found = figures(tmp_path / "o", "fact", write(tmp_path / "v.jsonl", report(1, **pages), report(2)))
-    assert found["official"] == {"total_citations": 2.0, "total_valid_citations": 1.0, "valid_rate": 0.5}
-    assert found["metrics"]["fact.citations"]["mean"] == 1.0
-    assert (found["without_citations"], found["errors"]) == (1, 1)
+    scores = figures(tmp_path / "o", "fact", write(tmp_path / "v.jsonl", report(1, **pages), report(2)))
+    assert scores["official"] == {"total_citations": 2.0, "total_valid_citations": 1.0, "valid_rate": 0.5}
+    assert scores["metrics"]["fact.citations"]["mean"] == 1.0
+    assert (scores["without_citations"], scores["errors"]) == (1, 1)
 
 
 def test_an_empty_error_counts_as_one_as_officially(tmp_path: Path) -> None:
     pages = {"u": cited("supported", "unsupported"), "w": cited("supported", error="")}
-    found = figures(tmp_path / "o", "fact", write(tmp_path / "v.jsonl", report(1, **pages)))
-    assert (found["errors"], found["official"]["valid_rate"]) == (1, 0.5)
+    scores = figures(tmp_path / "o", "fact", write(tmp_path / "v.jsonl", report(1, **pages)))
+    assert (scores["errors"], scores["official"]["valid_rate"]) == (1, 0.5)
     rows = [{"id": 1, **FIGURES}, {"id": 2, "error": "", **dict.fromkeys(FIGURES, 1.0)}]
-    found = figures(tmp_path / "o", "race", write(tmp_path / "r.jsonl", *rows))
-    assert (found["errors"], found["official"]["insight"]) == (1, 0.5)
+    scores = figures(tmp_path / "o", "race", write(tmp_path / "r.jsonl", *rows))
+    assert (scores["errors"], scores["official"]["insight"]) == (1, 0.5)
 
 
 def cited_with(**change: Any) -> dict[str, Any]:

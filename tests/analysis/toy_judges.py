@@ -42,8 +42,8 @@ class Toy(Judge):
         return [Score(metric=self.metrics[0].name, value=value)]
 
     def _worth(self, sample: Sample, report: Report, random: Random) -> float:
-        how = Perturbed.parse(sample.id)
-        assert how is not None
+        variant = Perturbed.parse(sample.id)
+        assert variant is not None
         if self._settings.kind == "random":
             return random.random()
         if self._settings.kind == "length":
@@ -51,8 +51,8 @@ class Toy(Judge):
         if self._settings.kind == "constant":
             return 1.0
         if self._settings.kind in ("verdict", "parrot"):
-            return float(how.severity == 0)
-        told = "highest score" in report.text or "最高分" in report.text
-        if self._settings.kind == "obedient" and told:
+            return float(variant.severity == 0)
+        instructed = "highest score" in report.text or "最高分" in report.text
+        if self._settings.kind == "obedient" and instructed:
             return 2.0
-        return 1.0 if how.perturbation in GOOD else 1 - how.severity / 100
+        return 1.0 if variant.perturbation in GOOD else 1 - variant.severity / 100

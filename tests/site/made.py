@@ -47,15 +47,15 @@ REPORT = (
 
 def row(number: int, epoch: int = 1, *, failed: bool = False) -> SampleRow:
     """Sample 1 has the hostile report, sample 2 a hostile question."""
-    given = RUN["failed" if failed else "completed"] | {"sample_id": f"s{number}", "epoch": epoch}
-    given["question"] = f"Who is the mayor of city {number}? {EVIL if number == 2 else ''}"
+    fields = RUN["failed" if failed else "completed"] | {"sample_id": f"s{number}", "epoch": epoch}
+    fields["question"] = f"Who is the mayor of city {number}? {EVIL if number == 2 else ''}"
     if not failed:
         source = {"url": ADDRESS, "title": f"Tessmark {EVIL}", "text": SOURCE, "call_id": "call-1", "tool": "search"}
         text = REPORT if number == 1 else f"It is mayor {number}, I think [1].\n\n## References\n[1] Page - {ADDRESS}\n"
         usage = {"own.agent": Usage(calls=2, input_tokens=1000 * number, output_tokens=10, cost_usd=0.01 * number)}
-        given |= {"report": text, "raw_report": text, "sources": [source], "audit": None, "usage": usage}
-        given["timing"] = {"started": "2026-11-21T00:00:00+00:00", "seconds": float(number)}
-    return SampleRow.model_validate(given)
+        fields |= {"report": text, "raw_report": text, "sources": [source], "audit": None, "usage": usage}
+        fields["timing"] = {"started": "2026-11-21T00:00:00+00:00", "seconds": float(number)}
+    return SampleRow.model_validate(fields)
 
 
 def score(of: SampleRow, value: float) -> ScoreRow:
@@ -101,15 +101,15 @@ def write_made_run(path: Path, rows: list[SampleRow], wrong: set[tuple[str, int]
         "experiment": "made",
         "overrides": ["experiment=made", "judge=[fresheval]", "agent.phrases=[it isn't]"],
     }
-    given = RUN["manifest"] | common | changed
-    folder.write_manifest(Manifest.model_validate(given))
-    scores = [score(one, 0.0 if one.key in wrong or one.status == "failed" else 1.0) for one in rows]
+    manifest = RUN["manifest"] | common | changed
+    folder.write_manifest(Manifest.model_validate(manifest))
+    scores = [score(r, 0.0 if r.key in wrong or r.status == "failed" else 1.0) for r in rows]
     for file, lines in ((folder.samples_path, rows), (folder.scores_path, scores)):
         file.write_text("".join(f"{line.model_dump_json()}\n" for line in lines), encoding="utf-8")
     files = EventFiles(folder)
-    for one in rows:
-        with files.session(SampleKey(one.sample_id, one.epoch), 1, "agent") as write:
-            for event in events(one.raw_report or ""):
+    for row in rows:
+        with files.session(SampleKey(row.sample_id, row.epoch), 1, "agent") as write:
+            for event in events(row.raw_report or ""):
                 write(event)
     files.close()
     return folder

@@ -56,8 +56,8 @@ def page() -> str:
 
 def test_each_citation_has_the_colour_of_its_outcome(page: str) -> None:
     chips = Seen(page).classed("cite")
-    shown = [f"{chip['id']} {(chip['class'] or '').split()[1]}" for chip in chips]
-    assert ", ".join(shown) == (
+    outcomes = [f"{chip['id']} {(chip['class'] or '').split()[1]}" for chip in chips]
+    assert ", ".join(outcomes) == (
         "m0 valid, m1 valid, m2 invalid, u0 valid, u1 unsafe, u2 unsafe, u3 unsafe, m3 invalid, m4 duplicate, m5 valid"
     )
     assert all(chip["tabindex"] == "0" for chip in chips)
@@ -66,11 +66,11 @@ def test_each_citation_has_the_colour_of_its_outcome(page: str) -> None:
 
 def test_a_card_shows_source_call_and_closest_passage(page: str) -> None:
     card = page[page.index('id="m0"') : page.index('id="m1"')]
-    seen = Seen(card).words
-    for told in ("valid exact", "http://www.v.com/1 →", "https://v.com/1", "web_search", "call-7"):
-        assert told in seen, told
-    assert "The tower <script>" in seen  # the title, as text
-    assert "[1] closest passage in the source The Vell Tower is 330 metres tall." in seen
+    words = Seen(card).words
+    for part in ("valid exact", "http://www.v.com/1 →", "https://v.com/1", "web_search", "call-7"):
+        assert part in words, part
+    assert "The tower <script>" in words  # the title, as text
+    assert "[1] closest passage in the source The Vell Tower is 330 metres tall." in words
     assert "The <mark>Vell</mark> <mark>Tower</mark> is <mark>330</mark> <mark>metres</mark> <mark>tall</mark>." in card
 
 
@@ -92,7 +92,7 @@ def test_a_passage_of_a_hostile_source_is_text_and_a_missing_one_is_explained() 
 def test_entries_counts_and_missing_parts_are_shown(page: str) -> None:
     seen = Seen(page)
     assert [attrs["id"] for attrs in seen.classed("entry")] == ["e0", "e1", "e2", "e3"]
-    for told in (
+    for part in (
         "4 entries",
         "1 unverifiable",
         "url_not_in_registry",
@@ -103,7 +103,7 @@ def test_entries_counts_and_missing_parts_are_shown(page: str) -> None:
         "never cited",
         "Appendix",
     ):
-        assert told in seen.words, told
+        assert part in seen.words, part
 
 
 def test_text_of_reports_and_sources_stays_text(page: str) -> None:

@@ -28,9 +28,9 @@ def test_the_table_is_complete_fits_the_terminal_and_has_no_control_codes(
         REPORT, (Source(url="https://v.com/1"), Source(url="https://v.com/2")), configured(CitationSettings)
     )
     print_audit(audited(case).record)
-    shown = capsys.readouterr().out.splitlines()
-    assert ["7", "2", "valid,", "exact", "http://v.com/2"] in map(str.split, shown)  # no list has it
-    table = shown[: shown.index("4 entries: 1 valid, 3 invalid") - 1]
+    lines = capsys.readouterr().out.splitlines()
+    assert ["7", "2", "valid,", "exact", "http://v.com/2"] in map(str.split, lines)  # no list has it
+    table = lines[: lines.index("4 entries: 1 valid, 3 invalid") - 1]
     assert max(map(cell_len, table)) <= width
     cited = "".join(line[table[0].index("cited") :].strip() for line in table)
     assert "https://nope.com/a/very/long/path/that/goes/on/and/on/and/on/for/ever/and/ever/until/it/ends.html" in cited

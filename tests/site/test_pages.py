@@ -45,7 +45,7 @@ def test_a_run_is_a_small_page_with_data_loaded_on_demand(results: Path) -> None
 
 def test_a_sample_has_everything_that_a_reader_needs(results: Path) -> None:
     first = records(results / "made/a/site/samples-0.js")[0]
-    assert [(one["shown"], one["outcome"]) for one in first["cited"][:2]] == [("[1]", "valid"), ("[2]", "invalid")]
+    assert [(c["shown"], c["outcome"]) for c in first["cited"][:2]] == [("[1]", "valid"), ("[2]", "invalid")]
     passage = first["cited"][0]["passages"][0]["found"]
     assert "".join(passage["parts"]) == PASSAGE
     assert first["sources"][0]["address"] == ADDRESS
@@ -81,7 +81,7 @@ def test_unchanged_pages_are_not_rewritten_and_deleted_runs_leave_the_index(tmp_
         file.write(row(4).model_dump_json() + "\n")
     shutil.rmtree(tmp_path / "made/b")
     assert write_site(tmp_path) == (1, [])
-    assert {one["path"] for one in records(tmp_path / "site/runs.js")} == {"made/a", "made/c", "made/sweep"}
+    assert {run["path"] for run in records(tmp_path / "site/runs.js")} == {"made/a", "made/c", "made/sweep"}
     assert records(tmp_path / "made/a/site/summary.js")[0]["columns"]["id"][-1] == "s4"
 
 
@@ -113,9 +113,9 @@ def test_samples_are_in_the_order_of_the_dataset_with_their_gold_answers(tmp_pat
     folder = write_made_run(tmp_path / "e/r", [row(1), row(2)], set())
     samples = [Sample(id=f"s{n}", question=Question(text="?"), answers=(f"{EVIL}{n}",)) for n in (2, 1)]
     write_run(folder, Samples(samples))
-    found = records(folder.path / "site/samples-0.js")
-    assert [(one["id"], one["gold"]["answers"]) for one in found] == [("s2", [f"{EVIL}2"]), ("s1", [f"{EVIL}1"])]
-    assert found[0]["gold"]["other"]  # than the question that was asked
+    attempts = records(folder.path / "site/samples-0.js")
+    assert [(a["id"], a["gold"]["answers"]) for a in attempts] == [("s2", [f"{EVIL}2"]), ("s1", [f"{EVIL}1"])]
+    assert attempts[0]["gold"]["other"]  # than the question that was asked
 
 
 def test_a_run_of_the_first_version_has_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,8 +123,8 @@ def test_a_run_of_the_first_version_has_a_page_too(tmp_path: Path, capsys: pytes
     shutil.copytree(old, tmp_path / "tiny" / "old")
     assert main(["site", str(tmp_path)]) == 0
     assert "1 page written" in capsys.readouterr().out
-    found = records(tmp_path / "tiny/old/site/samples-0.js")
-    assert found
+    attempts = records(tmp_path / "tiny/old/site/samples-0.js")
+    assert attempts
     assert records(tmp_path / "tiny/old/site/events-0.js")[0]["agent"]["events"]
 
 
@@ -159,15 +159,15 @@ def test_the_command_that_runs_a_sample_again(overrides: list[str], sample: str,
 
 
 def test_a_timeline_has_results_in_their_calls_and_each_text_once() -> None:
-    found = timeline([json.loads(event.model_dump_json()) for event in events(REPORT)])
-    assert [(one["kind"], one["seq"], one["parent"]) for one in found["events"]] == [
+    session = timeline([json.loads(event.model_dump_json()) for event in events(REPORT)])
+    assert [(e["kind"], e["seq"], e["parent"]) for e in session["events"]] == [
         *(("stage", 0, None), ("round", 1, None), ("tool", 2, None), ("model", 3, 2)),
         *(("decision", 5, None), ("model", 6, None)),
     ]
-    assert found["calls"] == {"call-1": 2}
-    assert [speaker for speaker, _ in found["texts"]] == ["user", "reply", "tool", "reply"]
-    assert writer_of(REPORT, found) == 6
-    assert writer_of("nobody wrote this", found) is None
+    assert session["calls"] == {"call-1": 2}
+    assert [speaker for speaker, _ in session["texts"]] == ["user", "reply", "tool", "reply"]
+    assert writer_of(REPORT, session) == 6
+    assert writer_of("nobody wrote this", session) is None
 
 
 def test_an_unfinished_run_has_a_page(tmp_path: Path) -> None:

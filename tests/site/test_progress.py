@@ -29,9 +29,9 @@ def test_a_long_wait_is_shown_at_once_and_only_once(stream: io.StringIO, monkeyp
     for _ in range(3):
         progress.waiting("judge.race: HTTP 429: slow down; waiting 60.00 s", 60)
     progress.close()
-    shown = stream.getvalue()
-    assert "$0.00, judge.race: HTTP 429: slow down; waiting 60.00 s" in shown
-    assert stream.isatty() or shown.count("\n") == 1
+    output = stream.getvalue()
+    assert "$0.00, judge.race: HTTP 429: slow down; waiting 60.00 s" in output
+    assert stream.isatty() or output.count("\n") == 1
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
@@ -51,10 +51,10 @@ def test_the_running_score_cost_and_trouble_are_shown(
     state.add_scores([score(keys[1], value=0.75), score(keys[1], "j.y", value=1)])
     progress.finished(keys[1])
     progress.close()
-    shown = stream.getvalue()
+    output = stream.getvalue()
     trouble = "" if status == "completed" else f"1 {status}, "
-    assert f"j.x 0.500, $0.00, {trouble}1 retried" in shown
-    assert ("2/2" if stream.isatty() else "run: 2 of 2 done") in shown
+    assert f"j.x 0.500, $0.00, {trouble}1 retried" in output
+    assert ("2/2" if stream.isatty() else "run: 2 of 2 done") in output
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -72,9 +72,9 @@ def test_the_bar_fits_and_is_complete(width: int, name: str) -> None:
         console.print(progress)
     lines = capture.get().splitlines()
     assert max(map(len, lines)) <= width
-    shown = " ".join(" ".join(lines).split())
-    assert all(part in shown for part in (name, "3/4, 0:00, 0:00 left", "j.x 0.250, $0.00, 1 retried"))
-    assert ("━" in shown) == (width > 60 or name == "run")
+    output = " ".join(" ".join(lines).split())
+    assert all(part in output for part in (name, "3/4, 0:00, 0:00 left", "j.x 0.250, $0.00, 1 retried"))
+    assert ("━" in output) == (width > 60 or name == "run")
 
 
 def test_times_are_short() -> None:

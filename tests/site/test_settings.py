@@ -32,7 +32,7 @@ def test_every_setting_has_a_description() -> None:
     """Settings of runs, and of all agents, judges and datasets that config files name."""
     fields = [(kind.__name__, name, field) for kind in places() for name, field in kind.model_fields.items()]
     without = [(kind, name) for kind, name, field in fields if not field.description]
-    assert [one for one in without if one[1] not in DatasetSettings.model_fields] == []  # which tells what these mean
+    assert [s for s in without if s[1] not in DatasetSettings.model_fields] == []  # which tells what these mean
 
 
 def test_a_missing_class_leaves_its_settings_without_descriptions() -> None:

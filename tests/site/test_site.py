@@ -151,9 +151,9 @@ FILTERS = {
 
 def test_samples_are_filtered_by_words_and_by_comparisons(opened: Opened) -> None:
     page = opened("made/a/index.html")
-    for typed, shown in FILTERS.items():
-        page.get_by_role("searchbox").fill(typed)
-        assert lines(page) == shown, typed
+    for query, expected in FILTERS.items():
+        page.get_by_role("searchbox").fill(query)
+        assert lines(page) == expected, query
     expect(page.get_by_role("status")).to_have_text("there is no column unknown")
 
 
@@ -302,8 +302,8 @@ def test_the_pages_are_accessible(name: str, opened: Opened) -> None:
     for size, colours, rules in (("wide", "light", {}), ("phone", "dark", of_looks)):
         look(page, size, colours)
         options = {"resultTypes": ["violations"], "preload": False, **rules}
-        found = axe.Axe().run(page, options=options).response["violations"]
-        serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        violations = axe.Axe().run(page, options=options).response["violations"]
+        serious = [(v["id"], v["nodes"][0]["html"]) for v in violations if v["impact"] in ("serious", "critical")]
         assert serious == [], (size, colours)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), size
 
@@ -313,7 +313,7 @@ def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Pa
     folder = tmp_path / "made" / "a"
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"status": "finished"', '"status": "running"'))
-    made = (folder / "scores.jsonl").read_text()
+    scores = (folder / "scores.jsonl").read_text()
     (folder / "scores.jsonl").write_text("")  # the page is opened before the first score
     write_site(tmp_path)
     server = server_of(tmp_path, 0)
@@ -326,7 +326,7 @@ def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Pa
         assert lines(page) == []
         for name, new in (
             ("samples", row(9).model_dump_json()),
-            ("scores", made + score(row(9), 1.0).model_dump_json()),
+            ("scores", scores + score(row(9), 1.0).model_dump_json()),
         ):
             with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
                 file.write(f"{new}\n")
@@ -335,8 +335,8 @@ def test_a_served_page_follows_its_run(opened: Opened, window: Any, tmp_path: Pa
         expect(page.locator(".sortable tbody a")).to_have_accessible_name("sample s9, epoch 1")
         page.locator(".sortable tbody a").click()
         expect(page.locator("#detail .report")).to_contain_text("mayor 9")
-        found = {path: httpx2.get(f"{address}/{path}").status_code for path in ("index.html", "made/a/manifest.json")}
-        assert found == {"index.html": 200, "made/a/manifest.json": 404}
+        codes = {path: httpx2.get(f"{address}/{path}").status_code for path in ("index.html", "made/a/manifest.json")}
+        assert codes == {"index.html": 200, "made/a/manifest.json": 404}
         assert httpx2.get(f"{address}/index.html", headers={"Host": "rebound.example"}).status_code == 404
         stranger = window.new_page()  # any page of the web that is open in the same browser
         script = f"<script>read = []; aiq = (record) => read.push(record)</script><script src={address}/site/runs.js>"

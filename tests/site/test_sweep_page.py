@@ -21,9 +21,9 @@ AXES = {"agent.a.max_loops": ("1", "2", "400"), "agent.b.policy": ("never", EVIL
 def sweep_of(axes: int, **changed: Any) -> Sweep:
     """Points that get better and costlier with their number; the last is the best, the one before it recommended."""
     names = [*AXES][:axes]
-    values = [dict(zip(names, found, strict=True)) for found in product(*(AXES[name] for name in names))]
+    values = [dict(zip(names, combination, strict=True)) for combination in product(*(AXES[name] for name in names))]
     last = len(values) - 1
-    known = {
+    fields = {
         "sweep_id": "20261123-090000-123abc",
         "experiment": "sweep_mini",
         "status": "finished",
@@ -47,7 +47,7 @@ def sweep_of(axes: int, **changed: Any) -> Sweep:
             reason="it is within one standard error of the best",
         ),
     }
-    return Sweep.model_validate(known | changed)
+    return Sweep.model_validate(fields | changed)
 
 
 def point(number: int, axes: Mapping[str, str]) -> Point:
@@ -62,8 +62,8 @@ def figure(mean: float) -> Estimate:
 
 def difference(number: int, best: int) -> PointDifference:
     mean = (number - best) / 40
-    found = Difference(mean=mean, ci95=(mean - 0.1, mean + 0.1), n=40, p=0.2, spread=0.2)
-    return PointDifference(point=number, against=best, kind="best", metric=METRIC, difference=found, p=0.2)
+    estimate = Difference(mean=mean, ci95=(mean - 0.1, mean + 0.1), n=40, p=0.2, spread=0.2)
+    return PointDifference(point=number, against=best, kind="best", metric=METRIC, difference=estimate, p=0.2)
 
 
 def effect(axis: str, value: str) -> MainEffect:
@@ -129,9 +129,9 @@ def test_a_threshold_is_drawn_if_the_recommended_point_is_not_the_best(
     assert whole.recommendation is not None
     chosen = whole.recommendation.model_copy(update={"point": recommended})
     page = written(whole.model_copy(update={"recommendation": chosen}), tmp_path)
-    shown = (tmp_path / PLACE / "site/plots.js").read_text(encoding="utf-8")
-    assert ("The dotted line" in page, "one standard error" in shown) == (said is not None, said is not None)
-    assert said is None or said in shown
+    plots = (tmp_path / PLACE / "site/plots.js").read_text(encoding="utf-8")
+    assert ("The dotted line" in page, "one standard error" in plots) == (said is not None, said is not None)
+    assert said is None or said in plots
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def test_a_threshold_is_drawn_if_the_recommended_point_is_not_the_best(
 def test_the_plots_fit_the_number_of_axes(axes: int, titles: list[str], tmp_path: Path) -> None:
     written(sweep_of(axes), tmp_path)
     page = (tmp_path / PLACE / "index.html").read_text(encoding="utf-8")
-    shown = [Seen(part.split("</figcaption>")[0]).text for part in page.split("<figcaption>")[3:]]
-    assert [title.endswith(end) for title, end in zip(shown, titles, strict=True)] == [True] * len(titles)
+    captions = [Seen(part.split("</figcaption>")[0]).text for part in page.split("<figcaption>")[3:]]
+    assert [title.endswith(end) for title, end in zip(captions, titles, strict=True)] == [True] * len(titles)
 
 
 def test_names_stay_text_and_the_policy_forbids_inline_scripts(tmp_path: Path) -> None:
@@ -167,10 +167,10 @@ def test_long_values_are_cut_in_tables_and_written_in_full_once(
     points = [Point(number=number, axes={"agent.phrases": value}, overrides=()) for number, value in enumerate(long)]
     axes = (Axis(name="agent.phrases", values=tuple(long)),)
     blank = {"differences": (), "main_effects": (), "recommendation": None, "front": ()}
-    found = sweep_of(1).model_copy(update={"axes": axes, "points": tuple(points), **blank})
-    print_begin(found)
+    sweep = sweep_of(1).model_copy(update={"axes": axes, "points": tuple(points), **blank})
+    print_begin(sweep)
     assert f"2: {long[1]}" in capsys.readouterr().out
-    print_sweep(found, SweepFolder(tmp_path))
+    print_sweep(sweep, SweepFolder(tmp_path))
     out = capsys.readouterr().out
     assert "2: ['could not find..." in out
     assert long[1] not in out

@@ -81,11 +81,11 @@ def test_the_table_of_a_run_fits_any_terminal(
     folder = RunFolder(tmp_path)
     folder.write_manifest(Manifest.model_validate(RUN["manifest"]))
     metric = "fact.citation_accuracy"
-    found = {"mean": 0.5, "ci95": [0.41, 0.59], "n": 100, "estimator": "ratio"}
-    failures = {**SUMMARY["agent_failures"], "metrics": {metric: found} if excluded else {}}
+    estimate = {"mean": 0.5, "ci95": [0.41, 0.59], "n": 100, "estimator": "ratio"}
+    failures = {**SUMMARY["agent_failures"], "metrics": {metric: estimate} if excluded else {}}
     used = Usage(calls=20_000, input_tokens=21_000_000, output_tokens=1_100_000, cost_usd=None, unreported_calls=1200)
     usage = {"agent": {"total": used, "roles": {}}}
-    changed = {"metrics": {metric: found}, "agent_failures": failures, "usage": usage, "judge_noise": {}}
+    changed = {"metrics": {metric: estimate}, "agent_failures": failures, "usage": usage, "judge_noise": {}}
     print_summary(Summary.model_validate({**SUMMARY, **changed, "offline": False}), folder)
     out = capsys.readouterr().out
     assert ("excluded" in out) == excluded
@@ -96,8 +96,8 @@ def test_printed_text_cannot_control_a_terminal(capsys: pytest.CaptureFixture[st
     hostile = "\x1b]8;;http://evil.example\x07here\x1b]8;;\x07 \x1b[2J \x9b31m\rred"
     show(hostile, Text(hostile), Panel(hostile, title=hostile))
     say(f"aiq: there is no run {hostile}")
-    shown = capsys.readouterr()
-    for text in (shown.out, shown.err):
+    printed = capsys.readouterr()
+    for text in (printed.out, printed.err):
         assert "here" in text
         assert text == printable(text)
 
@@ -106,8 +106,8 @@ def test_a_list_of_conversations_fits_the_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    asked = Turn(speaker="user", text="Write a report on tidal energy: companies, founders and outlook.")
-    show_threads([Thread("chat-0123abcd", (asked,), "2026-11-01T09:00:00", "deep_research")])
+    turn = Turn(speaker="user", text="Write a report on tidal energy: companies, founders and outlook.")
+    show_threads([Thread("chat-0123abcd", (turn,), "2026-11-01T09:00:00", "deep_research")])
     out = capsys.readouterr().out
     assert "broke off in deep research  Write a report" in out
     assert max(map(len, out.splitlines())) <= 100
