@@ -33,11 +33,11 @@ class GivenAnswer(NamedTuple):
 def references(text: str) -> dict[int, Source]:
     """The sources by number, if the text is nothing but a list of numbered titles and keys."""
     lines = [line for line in text.splitlines() if line.strip()]
-    found = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
-    if len(found) < len(lines):
+    matches = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
+    if len(matches) < len(lines):
         return {}
     return {
-        int(m["n"]): Source("", m["url"], m["title"], day_of(m["rest"].rpartition(",")[2], exact=True)) for m in found
+        int(m["n"]): Source("", m["url"], m["title"], day_of(m["rest"].rpartition(",")[2], exact=True)) for m in matches
     }
 
 
@@ -49,8 +49,8 @@ def headings(text: str) -> tuple[str, ...]:
 
 def answered(label: str, text: str) -> tuple[GivenAnswer | None, str]:
     """The answer in the first words of a result of others' work ("It is 12 [1]."), and the text without them."""
-    said = _ANSWERED.match(text) if _WORK.search(label) else None
-    if said is None:
+    match = _ANSWERED.match(text) if _WORK.search(label) else None
+    if match is None:
         return None, text
-    found = GivenAnswer("value", said["value"]) if said["value"] else GivenAnswer("premise", said["premise"])
-    return found, f"{said['head']}{text[said.end() :]}"
+    answer = GivenAnswer("value", match["value"]) if match["value"] else GivenAnswer("premise", match["premise"])
+    return answer, f"{match['head']}{text[match.end() :]}"
