@@ -17,7 +17,7 @@ _BEAM, _MOST_HOPS = 3, 4
 _RIVAL = 0.65
 """Values whose score is at least this share of the best one's are followed too."""
 
-_AT_ONCE = 0.4
+_SHORTCUT = 0.4
 """The factor by which an answer that skips a hop counts less."""
 
 
@@ -66,7 +66,7 @@ def _follow(question: str, look: Lookup, depth: int = 0) -> list[Finding]:
     top_score = options[0].score if options else 0.0
     if any(option.value == direct.value for option in options):  # just another name of the thing asked about
         direct = Finding()
-    findings = [replace(direct, confidence=direct.confidence * _AT_ONCE, wanted=look.queries(inner.ask, top_score))]
+    findings = [replace(direct, confidence=direct.confidence * _SHORTCUT, wanted=look.queries(inner.ask, top_score))]
     for option in options[:_BEAM]:
         if option.score >= _RIVAL * top_score and option.value not in question:
             text = question[: inner.start] + option.value + question[inner.end :]

@@ -92,10 +92,10 @@ class _Chooser:
         delegate, finish = self.first("delegate"), self.first("finish")
         if research.is_small_talk(self.task):
             return (self.demanded(finish),) if finish else ()
-        if self.collected.calls and not self._describe():
+        if self.collected.calls and not self._ask_fields():
             calls = self._collect()
         else:
-            calls = self._describe() or (self._lead(delegate) if delegate else self._search())
+            calls = self._ask_fields() or (self._delegate(delegate) if delegate else self._search())
         return calls or self._save() or ((self.demanded(finish),) if finish else ())
 
     def demanded(self, tool: Tool) -> ToolCall:
@@ -133,7 +133,7 @@ class _Chooser:
         return answer(self.task, situation.sources, situation.now, asked=self.asked)
 
     @cached_property
-    def _sure(self) -> bool:
+    def _is_sure(self) -> bool:
         """Whether the answer is sure, and not from a truncated text while there is something to open."""
         truncated = any(_breaks_off(evidence.source.text) for evidence in self.found.evidence)
         return self.found.confidence >= SURE and not (truncated and self._unread)
@@ -161,7 +161,7 @@ class _Chooser:
             return pending
         if research.is_question(self.task):
             due = len(self.asked) < (orders.least_calls or 0)
-            missing = list(self.found.missing) if due or not self._sure else []
+            missing = list(self.found.missing) if due or not self._is_sure else []
             return missing or [query for query in (self.task, *words(self.task)) if due and query not in self.asked]
         topic = research.topic(self.task)
         if not self.asked:
@@ -173,7 +173,7 @@ class _Chooser:
     def collected(self) -> Collected:
         return Collected(self.situation, self.tools)
 
-    def _describe(self) -> Calls:
+    def _ask_fields(self) -> Calls:
         """Ask which fields a collection has, if the task may be about it, a tool can tell and was not asked yet."""
         tool = self.first("fields")
         relevant = any(store.fit(self.task) >= 1 for store in self.collected.tools)
@@ -183,10 +183,10 @@ class _Chooser:
     def _collect(self) -> Calls:
         """What the task wants from collections, each call once."""
         past = [(step.tool, step.arguments) for step in self.situation.steps]
-        calls = self.collected.calls if self._left() > 0 else ()
+        calls = self.collected.calls if self._budget() > 0 else ()
         return tuple(call(tool.name, **args) for tool, args in calls if (tool.name, args) not in past)
 
-    def _left(self) -> int:
+    def _budget(self) -> int:
         """How many calls that gather evidence may be made in this reply."""
         orders = self.orders
         limit = MOST_CALLS if orders.most_calls is None else orders.most_calls
@@ -196,7 +196,7 @@ class _Chooser:
         """A search for what the last hop revealed, else a URL worth opening, else any other search; none if the
         prompt's limit on calls is reached."""
         situation, orders = self.situation, self.orders
-        budget = self._left()
+        budget = self._budget()
         if budget <= 0:
             return ()
         fetch, searchers = self.first("fetch"), [tool for tool in self.tools if tool.kind == "search"]
@@ -207,11 +207,11 @@ class _Chooser:
             queries = [research.dated(query, self.task, situation.now) for query in queries]
         known_text = f"{self.task} {' '.join(self.asked)}"
         hop = any(name not in known_text for query in queries for name in research.names_in(query))
-        if fetch and self._unread and not hop and not self._sure:
+        if fetch and self._unread and not hop and not self._is_sure:
             return (fetch.call(url=self._unread[0]),)
-        return self._asking(searchers, queries[:budget])
+        return self._search_calls(searchers, queries[:budget])
 
-    def _asking(self, tools: Sequence[Tool], queries: Sequence[str]) -> Calls:
+    def _search_calls(self, tools: Sequence[Tool], queries: Sequence[str]) -> Calls:
         """Calls to search tools. For each query, the tool that fits best is called, unless that call was already made;
         tools that returned nothing come last. Tools that fit equally well take turns, so that every store is searched
         once before any is searched twice."""
@@ -219,34 +219,34 @@ class _Chooser:
         empty_tools = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
         calls: list[ToolCall] = []
         for query in queries:
-            options = [(tool, search) for tool in tools if (search := self._ask(tool, query)) not in calls]
+            options = [(tool, search) for tool in tools if (search := self._query_call(tool, query)) not in calls]
             options = [(tool, search) for tool, search in options if (tool.name, search.function.parsed) not in past]
             fits = [(tool.name not in empty_tools, tool.fit(f"{self.task} {query}")) for tool, _ in options]
             best = [search for fit, (_, search) in zip(fits, options, strict=True) if fit == max(fits)]
             calls += [best[(len(self._steps("search")) + len(calls)) % len(best)]] if best else []
         return tuple(calls)
 
-    def _ask(self, tool: Tool, query: str) -> ToolCall:
+    def _query_call(self, tool: Tool, query: str) -> ToolCall:
         """A query to a tool; a tool over a collection that takes no query is asked for everything."""
         takes_none = tool in self.collected.tools and not tool.means("query")
         return call(tool.name) if takes_none else tool.call(query=query)
 
     # delegation
 
-    def _lead(self, tool: Tool) -> Calls:
+    def _delegate(self, tool: Tool) -> Calls:
         """Calls to sub-agents: the planner first, then rounds of researchers with a few queries each. Between rounds
         come the file and the note on gaps, if the prompt wants them."""
         situation, orders, dispatches = self.situation, self.orders, self._steps("delegate")
         planner = tool.agent(r"plan|outline|decompos")
         if planner and not dispatches:
-            step_tool = self._wanted("steps")
+            step_tool = self._due_tool("steps")
             context = [block.text for block in situation.blocks if re.search(r"plan|outline|clarif", block.label)]
             plan_call = tool.call(text=self._brief("Plan a research report.", context), agent=planner)
             return (self.demanded(step_tool), plan_call) if step_tool else (plan_call,)
         rounds = {step.message for step in dispatches if planner not in step.arguments.values()}
         if len(rounds) >= (orders.most_rounds or MOST_ROUNDS):
             return ()
-        queries, note_tool = [f"- {query}" for query in self.queries()], self._wanted("note")
+        queries, note_tool = [f"- {query}" for query in self.queries()], self._due_tool("note")
         if rounds:
             lines = [f"{len(situation.sources)} sources so far.", "Gaps:", *(queries[:12] or ["- none"])]
             note_calls = (note_tool.call(text="\n".join(lines)),) if note_tool else ()
@@ -265,7 +265,7 @@ class _Chooser:
 
     # notes, lists and files
 
-    def _wanted(self, kind: str) -> Tool | None:
+    def _due_tool(self, kind: str) -> Tool | None:
         """The tool that the prompt names for this, unless it was called since the last dispatch."""
         since = max((step.message for step in self._steps("delegate")), default=-1)
         instructions, barred = self.situation.instructions, self.orders.barred
@@ -276,7 +276,7 @@ class _Chooser:
     def _save(self, *, each_round: bool = False) -> Calls:
         """Write the file that the prompt wants written with a tool, at the end or in each round, with the text that the
         reply would have now."""
-        tool = self._wanted("save")
+        tool = self._due_tool("save")
         if tool is None:
             return ()
         for clause in clauses(self.situation.instructions):

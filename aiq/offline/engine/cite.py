@@ -53,7 +53,7 @@ class Citations:
     def __init__(self, orders: Orders) -> None:
         self._orders = orders
         self._titles: dict[str, str] = {}
-        self._given = {_page(key): number for key, number in orders.numbers.items()}
+        self._given_numbers = {_page(key): number for key, number in orders.numbers.items()}
 
     def with_marks(self, sentence: str, sources: Sequence[Source]) -> str:
         """A sentence with citation marks for its sources before the full stop."""
@@ -66,7 +66,7 @@ class Citations:
 
     def cites(self, source: Source) -> bool:
         """Whether a source can be cited."""
-        is_listed = not self._given or _page(source.key) in self._given
+        is_listed = not self._given_numbers or _page(source.key) in self._given_numbers
         return self._orders.cite != "none" and source.key != "" and is_listed
 
     def _mark(self, source: Source) -> str:
@@ -81,7 +81,7 @@ class Citations:
         return marks.get(self._orders.cite, f"[{number}]")
 
     def _number(self, key: str) -> int:
-        return self._given.get(_page(key)) or [*self._titles].index(key) + 1
+        return self._given_numbers.get(_page(key)) or [*self._titles].index(key) + 1
 
     def lines(self, said: Facts) -> list[str]:
         """Each sentence with its citation marks."""
@@ -96,7 +96,7 @@ class Citations:
 
     def complete(self, text: str) -> str:
         """A text followed by the reference list, unless the text contains the URLs itself or cites nothing."""
-        numbered_form = self._orders.reference_form if self._orders.reference_heading or not self._given else ""
+        numbered_form = self._orders.reference_form if self._orders.reference_heading or not self._given_numbers else ""
         forms = {"footnote": "[^{n}]: {title} - {url}", "numbered": numbered_form}
         form = forms.get(self._orders.cite, "")
         lines = [

@@ -23,7 +23,7 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _AUXILIARY = r"(?:is|are|be|must|should|may|can|will|shall|do|does|has|have|need)"
-_REFUSED = re.compile(
+_REFUSAL = re.compile(
     rf"(?:[^\w,;:]+(?!(?:that|which|who|you|and|or|to)\b)\w+){{0,3}}?[^\w,;:]+{_AUXILIARY}(?:(?: not|n[’']t| never)"
     r" (?:be(?:en)? )?(?:\w+ly )?(?:allow|permit|wanted|need|wish|welcome|appear|use|given|avail|expect|requir|count"
     r"|do\b|necess|for\b|cite|includ|list|mention|add|show|contain|an? source|evidence)| (?:be )?(?:\w+ly )?(?:forbid"
@@ -77,7 +77,7 @@ class Clause:
         part_start, part_end = self.part(start)
         negations = [m for m in _NEGATION.finditer(self.text, part_start, part_end) if not m["other"]]
         count = sum(match.start() < start for match in negations)
-        count += end is not None and _REFUSED.match(self.text[end:part_end]) is not None
+        count += end is not None and _REFUSAL.match(self.text[end:part_end]) is not None
         return count % 2 == 1
 
 
@@ -111,15 +111,15 @@ _FIGURE = re.compile(
     rf"(?:(?:\s*(?:to|or|and|-|–|到|至|或)\s*| \w+ or )(?P<b>{_NUMBER}))?",
     re.IGNORECASE,
 )
-_OFTEN = frozenset(("once", "twice", "thrice"))
+_TIMES = frozenset(("once", "twice", "thrice"))
 _ELLIPTIC = re.compile(
     r"\W*$|\s*[.,;()，。]|\s+(?:of them|only|or|and|at|in|please|is|are|but|for|to|sounds?|more|further)\b",
     re.IGNORECASE,
 )
 """What follows a number that does not repeat its unit."""
-_AFTER = re.compile(r"[^,;.，。；]{0,60}(?:, (?:and |but )?(?:no|not|never|neither)\b(?!.* than)[^,;.]{0,40})?")
+_TAIL = re.compile(r"[^,;.，。；]{0,60}(?:, (?:and |but )?(?:no|not|never|neither)\b(?!.* than)[^,;.]{0,40})?")
 """Text after a number that may bound it: the rest of its part, and a further part that only denies more."""
-_HEDGED = re.compile(r"\b(?:may|might|often|usually|sometimes|normally|can)\b[^#]*\b(?:enough|suffic)|as \w+ as", re.I)
+_HEDGE = re.compile(r"\b(?:may|might|often|usually|sometimes|normally|can)\b[^#]*\b(?:enough|suffic)|as \w+ as", re.I)
 _NOT = r"(?:\bnot|\bno|\bnever|n[’']t|\bneither|\brarely|\bseldom|\bhardly)\b"
 _BOUNDS = (
     (r"(?:no|neither|nothing) more\W+(?:\w+ )?(?:no )?(?:less|fewer)|正好|恰好", lambda n: (n, n)),
@@ -148,21 +148,21 @@ def amounts(clause: Clause, unit: str) -> Iterator[Limits]:
     for match in _FIGURE.finditer(clause.text):
         start, end = match.span()
         after = clause.text[end:]
-        if match["a"].lower() not in _OFTEN and not re.match(rf"[\s-]*(?:[\w-]+\s+){{0,3}}?(?:{unit})", after, re.I):
+        if match["a"].lower() not in _TIMES and not re.match(rf"[\s-]*(?:[\w-]+\s+){{0,3}}?(?:{unit})", after, re.I):
             if match["a"].lower() in _NTH:
                 continue
             earlier = unit_pattern.search(f"{clause.before} {clause.text[:end]}")
             if not _ELLIPTIC.match(after) or not earlier:
                 continue
-        elif match["a"].lower() in _OFTEN and (not re.search("times", unit) or clause.text[:start].endswith("at ")):
+        elif match["a"].lower() in _TIMES and (not re.search("times", unit) or clause.text[:start].endswith("at ")):
             continue
         before = clause.text[clause.part(start)[0] : start]
-        context = f"{before[-48:]}#{_AFTER.match(after)[0]}"  # type: ignore[index]
+        context = f"{before[-48:]}#{_TAIL.match(after)[0]}"  # type: ignore[index]
         values = [_value(word) for word in match.groups() if word]
         least, most = next(make(max(values)) for words, make in _BOUNDS if re.search(words, context, re.IGNORECASE))
         if len(values) > 1 and least:
             least = min(values)
-        if not _HEDGED.search(context) and (least != most or not clause.negated(start)):
+        if not _HEDGE.search(context) and (least != most or not clause.negated(start)):
             yield least, most
 
 

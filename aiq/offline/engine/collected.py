@@ -19,13 +19,13 @@ from aiq.offline.engine.source import Source
 from aiq.offline.engine.text import contains_name, sentences
 from aiq.offline.engine.tools import Tool
 
-_DENIED = re.compile(r"\b(?:not?|never|nobody|none|nothing|neither|without|free|hardly)\b|n['’]t\b|不|没|无|免", re.I)
-_ENOUGH = 0.5
+_DENIAL = re.compile(r"\b(?:not?|never|nobody|none|nothing|neither|without|free|hardly)\b|n['’]t\b|不|没|无|免", re.I)
+_MIN_SHARE = 0.5
 """The share of a condition's words that a sentence must contain to meet it; half of that for sentences that name
 their document, as findings do."""
-_MOST = 200
+_MAX_SENTENCES = 200
 """How many sentences of a document are considered."""
-_CALL = re.compile(r"(?i)arg(?:ument)?s|parameters|input|filters?|where|query")
+_CALL_KEYS = re.compile(r"(?i)arg(?:ument)?s|parameters|input|filters?|where|query")
 """The keys under which an object repeats the call that it answers."""
 
 
@@ -160,7 +160,7 @@ class Collected:
         return matches
 
     @cached_property
-    def _read(self) -> Sequence[Source]:
+    def _sources(self) -> Sequence[Source]:
         """The matching documents; if none has fields, all sources."""
         return [document.source for document in self._matching] or self.situation.sources
 
@@ -168,25 +168,25 @@ class Collected:
     def _hits(self) -> list[Hit]:
         """Their sentences with words of the condition, best first."""
         ask = replace(parse(self.wanted.condition), words=self.wanted.textual, head="")
-        return Material(self._read).find(ask, _MOST * len(self._read))
+        return Material(self._sources).find(ask, _MAX_SENTENCES * len(self._sources))
 
     @cached_property
     def matches(self) -> list[Evidence]:
         """The sentence of each source that meets the condition; one with a negation counts only if the condition has
         one too. Without a condition, the first sentence of each source."""
         if not self.wanted.textual:
-            return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in self._read]
-        negated, best = _DENIED.search(self.wanted.condition) is not None, dict[str, Evidence]()
+            return [Evidence((*sentences(source.text), source.title)[0], source, 1.0) for source in self._sources]
+        negated, best = _DENIAL.search(self.wanted.condition) is not None, dict[str, Evidence]()
         for hit in self._hits:
-            min_share = _ENOUGH / 2 if hit.source.title and hit.source.title in hit.sentence.text else _ENOUGH
-            if hit.own_share >= min_share and negated == (_DENIED.search(hit.sentence.text) is not None):
+            min_share = _MIN_SHARE / 2 if hit.source.title and hit.source.title in hit.sentence.text else _MIN_SHARE
+            if hit.own_share >= min_share and negated == (_DENIAL.search(hit.sentence.text) is not None):
                 best.setdefault(hit.source.name, hit.evidence)
-        return [best[source.name] for source in self._read if source.name in best]
+        return [best[source.name] for source in self._sources if source.name in best]
 
 
 def _call(value: Any) -> dict[str, Any]:
     """What an object says about the call that it answers."""
-    return {key: item for key, item in value.items() if _CALL.fullmatch(key)} if isinstance(value, dict) else {}
+    return {key: item for key, item in value.items() if _CALL_KEYS.fullmatch(key)} if isinstance(value, dict) else {}
 
 
 def titled(evidence: Evidence) -> str:

@@ -45,14 +45,14 @@ _MEMBERS = re.compile(
     re.IGNORECASE,
 )
 """Asks for the things themselves, all of them."""
-_EACH = re.compile(
+_GROUPING = re.compile(
     r"\b(?:each|every|per|by|which|what|different|various|over|across|among|between)(?: of)?"
     r"(?: (?:is|are|was|were))?(?: the| its| their)?(?: [\w-]+)?\s$",
     re.IGNORECASE,
 )
 """What precedes the name of a field that things are counted by."""
-_NOT = re.compile(r"\b(?:not|outside|except|excluding|without|other than|besides)(?: \w+){0,2}\s$", re.IGNORECASE)
-_WHEN = re.compile(
+_EXCLUSION = re.compile(r"\b(?:not|outside|except|excluding|without|other than|besides)(?: \w+){0,2}\s$", re.IGNORECASE)
+_TIME_FIELD = re.compile(
     r"(?i)(?:^|_)(?:\w*dates?|time\w*|when|day|created|updated|published|posted|opened|closed|\w+_(?:on|at))(?:_\w+)?$"
 )
 _NAMES = re.compile(
@@ -105,7 +105,7 @@ def asks(task: str) -> bool:
 def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     """What a question wants from a collection with these fields. `called`: the names and descriptions of its tools,
     which tell what its things are called."""
-    places = _named(task, fields)
+    places = _mentions(task, fields)
     values: dict[str, tuple[str, ...]] = {}
     for *_, field, value in places:
         values[field] = tuple(dict.fromkeys((*values.get(field, ()), value)))
@@ -136,7 +136,7 @@ def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     )
 
 
-def _named(task: str, fields: Fields) -> list[Place]:
+def _mentions(task: str, fields: Fields) -> list[Place]:
     """The values that a question names and does not exclude, in order; of overlapping ones the longest. Case matters if
     the value is an ordinary word."""
     places: list[Place] = []
@@ -149,7 +149,7 @@ def _named(task: str, fields: Fields) -> list[Place]:
     for place in sorted(places, key=lambda place: place[0] - place[1]):
         if not any(place[0] < end and start < place[1] for start, end, *_ in kept):
             kept.append(place)
-    return sorted(place for place in kept if not _NOT.search(task[: place[0]]))
+    return sorted(place for place in kept if not _EXCLUSION.search(task[: place[0]]))
 
 
 def _counts_by(task: str, field: str) -> bool:
@@ -157,7 +157,7 @@ def _counts_by(task: str, field: str) -> bool:
     words = (match for match in re.finditer(r"[^\W\d_]+", task) if match[0].lower() not in listed("stop"))
     starts = [match.start() for match in words if stem(match[0]) == head(field)]
     starts += [match.start() for match in re.finditer(rf"\b{re.escape(phrase(field))}", task, re.IGNORECASE)]
-    return any(_EACH.search(task[:start]) for start in starts)
+    return any(_GROUPING.search(task[:start]) for start in starts)
 
 
 def _unit(task: str) -> str:
@@ -182,11 +182,11 @@ def _period(task: str, spans: Sequence[tuple[int, int]]) -> tuple[str, str]:
 
 def meanings(tool: Tool) -> dict[str, str]:
     """What the parameters of a tool over a collection are for, by name; empty for any other tool."""
-    roles = {name: _meant(name, schema) for name, schema in tool.parameters.items()}
+    roles = {name: _meaning(name, schema) for name, schema in tool.parameters.items()}
     return roles if {"filters", "ranges", "group", "period"} & {*roles.values()} else {}
 
 
-def _meant(name: str, schema: Mapping[str, Any]) -> str:
+def _meaning(name: str, schema: Mapping[str, Any]) -> str:
     """What a parameter is for, going by its name; only a page size is a number."""
     meaning = next((m for m, pattern in TABLES["collection"].items() if re.search(pattern, name.casefold())), "")
     return meaning if (types(schema)[0] in ("integer", "number", "boolean")) == (meaning == "size") else ""
@@ -206,7 +206,7 @@ def arguments(tool: Tool, want: Wanted, fields: Fields) -> dict[str, Any]:
     """The arguments that ask a tool for what is wanted; empty if its parameters can express none of it."""
     roles = meanings(tool)
     groups = want.groups if "period" in roles.values() or not want.unit else (*want.groups, want.unit)
-    time_field = next((field for field in fields if _WHEN.search(field)), "")
+    time_field = next((field for field in fields if _TIME_FIELD.search(field)), "")
     bounds = {bound: day for bound, day in (("gte", want.since), ("lte", want.until)) if day}
     values = {
         "filters": {field: [*items] if len(items) > 1 else items[0] for field, items in want.values.items()},
@@ -214,7 +214,7 @@ def arguments(tool: Tool, want: Wanted, fields: Fields) -> dict[str, Any]:
         "group": [*groups],
         "period": want.unit,
     }
-    args = {name: _shaped(values.get(roles[name]), tool.parameters[name]) for name in roles}
+    args = {name: _as_type(values.get(roles[name]), tool.parameters[name]) for name in roles}
     if want.members or want.textual:
         args |= {name: _largest(tool.parameters[name]) for name in roles if roles[name] == "size"}
     return {name: value for name, value in args.items() if value}
@@ -227,7 +227,7 @@ def _largest(schema: Mapping[str, Any]) -> int | None:
     return int(limits[0]) if limits else None
 
 
-def _shaped(value: Any, schema: Mapping[str, Any]) -> Any:
+def _as_type(value: Any, schema: Mapping[str, Any]) -> Any:
     """A value in the type of a parameter: an object as JSON, a list joined by commas if the parameter is a string."""
     if not value or types(schema)[0] in ("object", "array"):
         return value

@@ -15,14 +15,14 @@ from aiq.offline.engine.quantities import base_value, numbers
 from aiq.offline.engine.question import FUNCTION_WORDS, Ask, parse
 from aiq.offline.engine.text import is_chinese, name_spans, names
 
-_MEASURED = 0.4
+_MIN_CONFIDENCE = 0.4
 """The confidence from which a value counts in a comparison."""
 
-_NEAR = 0.7
+_PEER_SHARE = 0.7
 """Sentences whose score is at least this share of the best one's speak of the same thing."""
 
 
-_BEGUN = ("born built established founded opened", "出生 创办 创立 始建 建于 成立")
+_ORIGIN_WORDS = ("born built established founded opened", "出生 创办 创立 始建 建于 成立")
 """Words for the beginning of a life or a thing, in English and Chinese."""
 
 
@@ -49,7 +49,7 @@ def reckon(text: str, look: Lookup) -> Finding | None:
         return _verify(ask, look)
     if degree and degree.word not in ("latest", "newest") and re.search(r"\b(?:which|what|who)\b|哪|谁", text.lower()):
         return _among(ask, degree, look)
-    return _difference(_ends(text, ask), look)
+    return _difference(_end_asks(text, ask), look)
 
 
 def _degree(text: str) -> _Degree | None:
@@ -104,15 +104,15 @@ def _value_ask(option: str, degree: _Degree, rest: tuple[str, ...]) -> Ask:
     units, words = "", tuple(dict.fromkeys((*degree.words, *rest)))
     if degree.words:
         units = table("units").get(degree.words[0], "people|person" if kind_of(degree.words[0]) == "person" else "")
-    words = words or tuple(_BEGUN[is_chinese(option)].split())
+    words = words or tuple(_ORIGIN_WORDS[is_chinese(option)].split())
     return Ask(f"{' '.join(words)} {option}", degree.kind, (*degree.words, "")[0], units, (option,), words)
 
 
-def _of(ask: Ask, look: Lookup) -> Finding:
+def _value_of(ask: Ask, look: Lookup) -> Finding:
     """The best value whose page title, or failing that whose sentence, contains the name asked about."""
     roots = {t.root for t in analyse(ask.names[0]).tokens if t.text.lower() not in FUNCTION_WORDS}
     candidates = look.values(ask)
-    by_title = [c for c in candidates if roots <= c.hit.page.title.roots.keys() and c.score > _MEASURED]
+    by_title = [c for c in candidates if roots <= c.hit.page.title.roots.keys() and c.score > _MIN_CONFIDENCE]
     for candidate in by_title or [c for c in candidates if roots <= c.hit.sentence.roots.keys()]:
         return Finding(candidate.value, (candidate.hit.evidence,), candidate.score)
     return Finding()
@@ -120,7 +120,7 @@ def _of(ask: Ask, look: Lookup) -> Finding:
 
 def _measure(finding: Finding, kind: str) -> float | None:
     """A value as a comparable number: in years, or in the base unit; None if it is too doubtful."""
-    if finding.confidence <= _MEASURED:
+    if finding.confidence <= _MIN_CONFIDENCE:
         return None
     if kind == "date":
         days = dates.find(finding.value)
@@ -135,7 +135,7 @@ def _extreme(options: Sequence[str], degree: _Degree, rest: tuple[str, ...], loo
     queries: tuple[str, ...] = ()
     for option in options:
         ask = _value_ask(option, degree, rest)
-        finding = _of(ask, look)
+        finding = _value_of(ask, look)
         measure = _measure(finding, degree.kind)
         if measure is None or any(finding.evidence == f.evidence and finding.value == f.value for _, _, f in entries):
             queries += look.queries(ask, 0.0)[:1]
@@ -163,12 +163,12 @@ def _among(ask: Ask, degree: _Degree, look: Lookup) -> Finding:
     ask = replace(ask, kind="name" if ask.kind in ("phrase", "date") else ask.kind)
     direct = look.best(ask)
     is_stated = any(re.search(rf"\b{degree.word}\b", e.sentence, re.IGNORECASE) for e in direct.evidence)
-    if direct.confidence >= _MEASURED and is_stated:
+    if direct.confidence >= _MIN_CONFIDENCE and is_stated:
         return direct
     rest = tuple(w for w in ask.words if w.lower() not in (degree.word, *degree.words))
     members = replace(ask, words=rest)
     hits = look.material.find(members)
-    peers = [hit for hit in hits if hit.score >= _NEAR * hits[0].score]
+    peers = [hit for hit in hits if hit.score >= _PEER_SHARE * hits[0].score]
     groups = [[n for n in names(hit.sentence.text) if not any(n in m or m in n for m in ask.names)] for hit in peers]
     longest = max(groups, key=len, default=[])
     options = longest if len(longest) >= 3 else [*dict.fromkeys(name for group in groups for name in group)]
@@ -189,7 +189,7 @@ def _verify(ask: Ask, look: Lookup) -> Finding:
     hits = [hit for hit in look.material.find(ask) if hit.own_share > 0]
     if not hits:
         return Finding(wanted=look.queries(ask, 0.0))
-    peers = [hit for hit in hits if hit.score >= _NEAR * hits[0].score]
+    peers = [hit for hit in hits if hit.score >= _PEER_SHARE * hits[0].score]
     best = hits[0] if ask.past else max(peers, key=lambda hit: (hit.day, hit.score))
     holds = _holds(ask, best, peers)
     if holds is None:
@@ -224,7 +224,7 @@ _SPANS = (
 )
 
 
-def _ends(text: str, ask: Ask) -> list[Ask]:
+def _end_asks(text: str, ask: Ask) -> list[Ask]:
     """The two asks whose values are subtracted; only one for an age today; none for any other question."""
     low = text.lower()
     if (ask.kind == "age" or re.search(r"\bage (?:did|was)\b", low)) and ask.names:

@@ -77,7 +77,7 @@ class Material:
         self.sources = sources
         self.pages = [page(source.text, source.title, source.day) for source in sources]
         self._count = Counter(root for p in self.pages for root in p.roots)
-        self._found: dict[Ask, list[Hit]] = {}
+        self._cache: dict[Ask, list[Hit]] = {}
 
     def rarity(self, root: str) -> float:
         """0 for a word that is on every page, 1 for one that is on none."""
@@ -100,12 +100,12 @@ class Material:
 
     def find(self, ask: Ask, most: int = 12) -> list[Hit]:
         """The sentences relevant to the ask, best first."""
-        if ask not in self._found:
+        if ask not in self._cache:
             terms = self.terms(ask)
             pairs = zip(self.pages, self.sources, strict=True)
             hits = [hit for page, source in pairs for hit in _hits(page, source, terms)]
-            self._found[ask] = sorted(hits, key=lambda hit: -hit.score)
-        return self._found[ask][:most]
+            self._cache[ask] = sorted(hits, key=lambda hit: -hit.score)
+        return self._cache[ask][:most]
 
 
 def _hits(page: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:

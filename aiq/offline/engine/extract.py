@@ -62,7 +62,7 @@ _LEADS = re.compile(r"\s*,?\s*|.{0,40}\b(?:is|was|are|were|called|named|at)\b(?:
 def _names(ask: Ask, hit: Hit) -> Iterator[Piece]:
     for span in hit.sentence.names:
         name = hit.page.in_full(span.text)
-        rate = _as_person if ask.kind == "person" else _as_named
+        rate = _person_fit if ask.kind == "person" else _name_fit
         yield Piece(span.start, span.end, name, rate(ask, name, hit.sentence, span.start, span.end))
     subject = hit.page.subject
     if subject and not any(subject in span.text or span.text in subject for span in hit.sentence.names):
@@ -77,12 +77,12 @@ def kind_of_name(name: str) -> str:
     return next((kind for kind in kinds if kind in ("organisation", "place", "thing")), "")
 
 
-def _as_person(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
+def _person_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
     preposition = re.search(r"\b(?:in|at|from|near)\s+(?:the\s+)?$", sentence.text[:start])
     return 0.35 if preposition or kind_of_name(name) else 0.95 if " " in name else 0.6
 
 
-def _as_named(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
+def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
     """How well a name fits a place, organisation, work or thing, and the noun asked for."""
     kind = kind_of_name(name)
     if ask.head:
@@ -122,11 +122,11 @@ def _numbers(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     for quantity in sentence.numbers:
         if not any(date.start <= quantity.start < date.end for date in sentence.dates):
             fit = 0.7 if quantity.unit else 0.5
-            fit = fit if not ask.units else 1.0 if _counts(ask, quantity, sentence.text) else 0.25
+            fit = fit if not ask.units else 1.0 if _matches_unit(ask, quantity, sentence.text) else 0.25
             yield Piece(quantity.start, quantity.end, with_unit(sentence.text, quantity), fit)
 
 
-def _counts(ask: Ask, quantity: Quantity, text: str) -> bool:
+def _matches_unit(ask: Ask, quantity: Quantity, text: str) -> bool:
     """Whether a number has a unit asked for, or counts what is asked for: "12 wheels", "a population of 4,600"."""
     people = ask.units.startswith("pe") and kind_of(quantity.unit) == "person"
     nearby = re.findall(r"[^\W\d]+", text[quantity.end : quantity.end + 40])[:3] if ask.head else []
@@ -245,7 +245,7 @@ DENIED = re.compile(
     r"|不是|并非|没有|未|误",
     re.IGNORECASE,
 )
-_DENIED_BEFORE = ("ruled out", "disproved", "unfounded", "untrue")
+_BACKWARD_DENIALS = ("ruled out", "disproved", "unfounded", "untrue")
 """Denials of the words before them; the others deny the words after them."""
 
 
@@ -262,7 +262,7 @@ def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
     """The values that a sentence may give, except those that only repeat what is `known`."""
     known_roots = analyse(ask.text).roots.keys() | analyse(known).roots.keys()
     return [
-        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _affirmed(hit, p)))
+        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _affirmation(hit, p)))
         for p in pieces(ask, hit)
         if not _repeats(p.value, known_roots, ask)
     ]
@@ -288,7 +288,7 @@ def _nearness(hit: Hit, piece: Piece) -> float:
     return 0.4 + 0.6 * total / sum(worth for _, worth in hit.places)
 
 
-def _affirmed(hit: Hit, piece: Piece) -> float:
+def _affirmation(hit: Hit, piece: Piece) -> float:
     """1, or less for a value that the words before it deny."""
     context = re.split(r"[,;.，；]", hit.sentence.text[: max(0, piece.start)])[-1][-40:]
     denial = DENIED.search(context)
@@ -306,7 +306,7 @@ def denied(hit: Hit) -> list[str]:
     for match in DENIED.finditer(sentence.text):
         reach = re.split(r"[,;.:，；。]", sentence.text[match.end() :], maxsplit=1)[0]
         first, last = sentence.at(match.end()), sentence.at(match.end() + len(reach))
-        backward = match.group().lower() in _DENIED_BEFORE
+        backward = match.group().lower() in _BACKWARD_DENIALS
         first, last = (max(0, first - 6), first) if backward else (first, min(last, first + 6))
         roots += [sentence.tokens[place].root for place, _ in hit.places if first <= place < last]
     return roots

@@ -12,7 +12,7 @@ from aiq.offline.engine import lexicon
 from aiq.offline.engine.lexicon import stem
 from aiq.tools.ranking import tokens
 
-_FIRST = ("clarify", "restated", "gap", "conflict", "dependency")
+_DECISIVE = ("clarify", "restated", "gap", "conflict", "dependency")
 """Kinds that any single word of a name decides; otherwise the last word with a kind does."""
 
 _NEGATION = frozenset(("not", "no", "non", "without", "lacks"))
@@ -44,7 +44,7 @@ def kind_of(name: str, description: str = "") -> str:
     hints = meanings(description[:200], "kinds")
     if "clarify" in hints and "question" in kinds:
         return "clarify"
-    return next((kind for kind in _FIRST if kind in kinds), (kinds or hints[:1] or [""])[-1])
+    return next((kind for kind in _DECISIVE if kind in kinds), (kinds or hints[:1] or [""])[-1])
 
 
 def asks(name: str, subject: str, *, counted: bool, chinese: bool) -> list[str]:

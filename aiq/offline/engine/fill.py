@@ -31,9 +31,9 @@ from aiq.offline.engine.things import Referents
 from aiq.offline.engine.weigh import CITE, Referent, Weighing
 from aiq.offline.engine.write import small_talk, write
 
-_READ = frozenset(("", "other", "entity", "date", "description", "answer"))
+_READER_KINDS = frozenset(("", "other", "entity", "date", "description", "answer"))
 """Kinds whose values come from the reader."""
-_JUDGED = 4
+_MAX_JUDGED_FIELDS = 4
 """The most fields of an object that judges what the prompt lists: its id, a score, a reason and one more."""
 _SILENT = frozenset(("clarify", "gap", "conflict"))
 """Kinds for which an empty text means that there is nothing to say."""
@@ -48,7 +48,7 @@ _COUNT = re.compile(
 _GRADES = {"low": 0.0, "middle": 0.5, "high": 1.0}
 _NONE_FITS = 0.3
 """The weight of an option that nothing supports."""
-_LEAST = 0.2
+_MIN_CONFIDENCE = 0.2
 """A value counts as not found if the reader's confidence is lower."""
 
 
@@ -56,7 +56,7 @@ class Unsupported(Exception):
     """The request gives no basis for a value that the schema requires; the message says which and why."""
 
 
-def _counts(name: str) -> bool:
+def _is_count(name: str) -> bool:
     return _COUNT.search(phrase(name)) is not None
 
 
@@ -128,8 +128,8 @@ class _Filler:
             return {"query": thing.text} if re.search("arg|param|input", name) else {}
         out: dict[str, Any] = {}
         self.offered = set()
-        for key in sorted(parts, key=_counts):
-            derived = self._beside(key, parts[key], out)
+        for key in sorted(parts, key=_is_count):
+            derived = self._derived_value(key, parts[key], out)
             try:
                 out[key] = derived[0] if derived else self.value(parts[key], key, thing)
             except Unsupported:
@@ -137,11 +137,11 @@ class _Filler:
                     raise
         return {key: out[key] for key in parts if key in out}
 
-    def _beside(self, name: str, part: Schema, out: Mapping[str, Any]) -> list[Any]:
+    def _derived_value(self, name: str, part: Schema, out: Mapping[str, Any]) -> list[Any]:
         """The value of a field, in a list, if fields filled before it determine it: a count of what another one lists,
         or of sources; null if it belongs to an option not chosen ("meta_reply" with "meta"). Otherwise empty."""
         term = phrase(name)
-        if _counts(name):
+        if _is_count(name):
             lists = [
                 v for k, v in out.items() if isinstance(v, list) and (stems(phrase(k)) & stems(term) or "limit" in term)
             ]
@@ -161,16 +161,16 @@ class _Filler:
         default = "entity" if parts else "" if name else "query"
         kind = next(filter(None, (kind_of(name, str(form.get("description"))), *member_kinds)), default)
         for field in self.plan.naming(parts):
-            return [self._call(parts, field, *called) for called in self.plan.calls(field)]
+            return [self._call(parts, field, *step) for step in self.plan.calls(field)]
         least, most = self.things.bounds(name, form)
-        keys = [k for k in parts if len(parts) <= _JUDGED and not _wants_ids(k, parts[k])]
+        keys = [k for k in parts if len(parts) <= _MAX_JUDGED_FIELDS and not _wants_ids(k, parts[k])]
         listed = next(filter(None, map(self.things.listed, keys)), None)
         areas = next(filter(None, (self.things.served(k) for k in parts if kind_of(k) == "facet")), None)
         out: list[Any] = []
         for member in listed or areas or self.things.of(kind, name, thing, least, most):
             with suppress(Unsupported):
-                called = member.record.get("id") if _wants_ids(name, form) else None
-                value = called or self.value(items, name if kind_of(name) else "", member)
+                stated_id = member.record.get("id") if _wants_ids(name, form) else None
+                value = stated_id or self.value(items, name if kind_of(name) else "", member)
                 if value is not None and value not in out and len(out) < most:
                     out.append(value)
         return out
@@ -196,7 +196,7 @@ class _Filler:
         prose_options = stated_options(f"{form.get('pattern', '')} {about}") if kind == "string" else []
         options = [option for option in form.get("enum", prose_options) if option is not None]
         self.offered |= set(map(str, options))
-        value = self._stated(name, thing)
+        value = self._stated_value(name, thing)
         if value is not None:
             return {str(o).lower(): o for o in options}.get(value.lower()) if options else convert(value, form)
         if kind == "integer" and thing.text and kind_of(name) in {*_PLACES, thing.kind}:
@@ -209,7 +209,7 @@ class _Filler:
             return self._chosen(options, about, measure, thing)
         if measure is not None:
             return measure >= 0.5 if kind == "boolean" else scaled(measure, form, about)
-        if (_counts(name) and not self.w.given) or (kind != "string" and kind_of(name) not in _READ):
+        if (_is_count(name) and not self.w.given) or (kind != "string" and kind_of(name) not in _READER_KINDS):
             return None
         text = (self._text if kind == "string" else self._read)(form, name, about, thing)
         return convert(text, form) if text else None
@@ -226,7 +226,7 @@ class _Filler:
         best = options[weights.index(max(weights))]
         return best if max(weights) > _NONE_FITS or len(options) == 1 else None
 
-    def _stated(self, name: str, thing: Referent) -> str | None:
+    def _stated_value(self, name: str, thing: Referent) -> str | None:
         """What the prompt's own record of the thing has under the name; or what "name: value" or "name is value" gives
         in the text to be repaired or read."""
         for key, value in thing.record.items():
@@ -270,7 +270,7 @@ class _Filler:
             shape = re.search(r"([a-zA-Z]{1,12}[_-]?)(?:\d|\\d|\[0)", f"{form.get('pattern')} {about}")
             self.prefix = shape[1] if shape else self.prefix
             return str(thing.record.get("id") or f"{self.prefix}{thing.number}")
-        if kind in _READ:
+        if kind in _READER_KINDS:
             return self._read(form, name, about, thing)
         return next((item.text for item in self.things.of(kind, name, thing)), None)
 
@@ -289,12 +289,12 @@ class _Filler:
             questions = [q for s in (phrase(name), about) if s for q in asks(s, subject, counted=counted, chinese=zh)]
         for question in questions:
             answer = w.reads(question, [] if w.sources else w.given)
-            if self._speaks(answer, name, question, thing):
+            if self._is_relevant(answer, name, question, thing):
                 return answer.value
         answers = own_answers if self.single or not questions else ()
-        return next((a.value for a in answers if a.value and a.confidence >= _LEAST), None)
+        return next((a.value for a in answers if a.value and a.confidence >= _MIN_CONFIDENCE), None)
 
-    def _speaks(self, answer: Answer, name: str, question: str, thing: Referent) -> bool:
+    def _is_relevant(self, answer: Answer, name: str, question: str, thing: Referent) -> bool:
         """Whether the evidence is about the thing and has the field's head word, or the value has the right unit."""
         w = self.w
         evidence = "\n".join(f"{e.sentence} {e.source.title}" for e in answer.evidence)
@@ -308,4 +308,4 @@ class _Filler:
         head = [stem(word) for word in words(phrase(name)) if lexicon.kind_of(word) != "time"][-1:]
         analysed = analyse(evidence)
         on_topic = any(root in analysed.roots or lexicon.groups(root) & analysed.groups.keys() for root in head)
-        return answer.confidence >= _LEAST and (bool(unit) or not head or on_topic)
+        return answer.confidence >= _MIN_CONFIDENCE and (bool(unit) or not head or on_topic)
