@@ -70,8 +70,8 @@ class Sentence:
     @cached_property
     def said_of(self) -> date | None:
         """The time the sentence's first statement is about, if it says so."""
-        first = re.split(r"[;；]", self.text)[0]
-        return dates.stated(first) or dates.changed(first)
+        statement = re.split(r"[;；]", self.text)[0]
+        return dates.stated(statement) or dates.changed(statement)
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -92,20 +92,20 @@ def analyse(text: str) -> Sentence:
         else:
             tokens.append(Token(*match.span(), match.group(), stem(match.group())))
     roots: dict[str, list[int]] = {}
-    found: dict[int, list[int]] = {}
+    by_group: dict[int, list[int]] = {}
     phrases = vocabulary().phrases
     for number, token in enumerate(tokens):
         roots.setdefault(token.root, []).append(number)
         for group in groups(token.root):
-            found.setdefault(group, []).append(number)
+            by_group.setdefault(group, []).append(number)
         for parts, group in phrases.get(token.root, ()):
             if all(n < len(tokens) and tokens[n].root == part for n, part in enumerate(parts, number)):
-                found.setdefault(group, []).extend(range(number, number + len(parts)))
-    for lived in _LIFE.finditer(text):
-        for word, end in zip(("born", "die"), (lived.end(1), lived.end(2)), strict=True):
+                by_group.setdefault(group, []).extend(range(number, number + len(parts)))
+    for life in _LIFE.finditer(text):
+        for word, end in zip(("born", "die"), (life.end(1), life.end(2)), strict=True):
             for group in groups(stem(word)):
-                found.setdefault(group, []).extend([n for n, token in enumerate(tokens) if token.end <= end][-1:])
-    return Sentence(text, tuple(tokens), roots, found)
+                by_group.setdefault(group, []).extend([n for n, token in enumerate(tokens) if token.end <= end][-1:])
+    return Sentence(text, tuple(tokens), roots, by_group)
 
 
 def _chinese(run: str, offset: int) -> list[Token]:
@@ -140,20 +140,20 @@ class Page:
 
     def in_full(self, name: str) -> str:
         """A surname as the full name that the page gives; any other name is returned unchanged."""
-        full = (other for other in self.names if re.fullmatch(rf"(?:\S+ ){{1,2}}{re.escape(name)}", other))
-        return name if " " in name else next(full, name)
+        full_names = (full for full in self.names if re.fullmatch(rf"(?:\S+ ){{1,2}}{re.escape(name)}", full))
+        return name if " " in name else next(full_names, name)
 
     @cached_property
     def subject(self) -> str:
         """What the page is about: the title, or the longest name in it, if the first sentences mention it; else ""."""
-        first = " ".join(s.text for s in self.sentences[:2])
+        opening = " ".join(s.text for s in self.sentences[:2])
         title = re.sub(r"\s*[|–—(（-]\s.*$|\s*[(（].*$", "", self.title.text).strip()
-        inside = [name for name in (title, *(span.text for span in self.title.names)) if name and name in first]
-        return title if title in inside else max(inside, key=len, default="")
+        candidates = [name for name in (title, *(span.text for span in self.title.names)) if name and name in opening]
+        return title if title in candidates else max(candidates, key=len, default="")
 
 
 @lru_cache(maxsize=2048)
 def page(text: str, title: str, day: date | None) -> Page:
     """Analyse a page; cached."""
-    found = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]" and not BOILERPLATE.match(s))
-    return Page(analyse(title), found, day or dates.of_page(text))
+    body = tuple(analyse(_DATELINE.sub("", s)) for s in sentences(text) if s != "[...]" and not BOILERPLATE.match(s))
+    return Page(analyse(title), body, day or dates.of_page(text))

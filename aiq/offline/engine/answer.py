@@ -17,7 +17,7 @@ _BEAM, _MOST_HOPS = 3, 4
 _RIVAL = 0.65
 """Values whose score is at least this share of the best one's are followed too."""
 
-_AT_ONCE = 0.4
+_SHORTCUT = 0.4
 """The factor by which an answer that skips a hop counts less."""
 
 
@@ -42,12 +42,12 @@ def answer(question: str, sources: Sequence[Source], now: date | None = None, *,
     `missing` holds the first queries to send.
     """
     look = Lookup(Material(sources), question, asked, now)
-    found = _follow(rewritten(question), look)
-    best = max(found, key=lambda f: f.confidence)
-    queries = dict.fromkeys([*(q for f in found for q in f.wanted), question])
-    wanted = tuple(q for q in queries if key(q) not in look.asked) if best.confidence < SURE else ()
+    findings = _follow(rewritten(question), look)
+    best = max(findings, key=lambda f: f.confidence)
+    queries = dict.fromkeys([*(q for f in findings for q in f.wanted), question])
+    missing = tuple(q for q in queries if key(q) not in look.asked) if best.confidence < SURE else ()
     kind: Literal["value", "premise", "none"] = "premise" if best.premise else "value" if best.value else "none"
-    return Answer(kind, best.value, tuple(dict.fromkeys(best.evidence)), wanted, best.confidence)
+    return Answer(kind, best.value, tuple(dict.fromkeys(best.evidence)), missing, best.confidence)
 
 
 def rank(query: str, sources: Sequence[Source], now: date | None = None, *, most: int = 10) -> list[Evidence]:
@@ -63,16 +63,16 @@ def _follow(question: str, look: Lookup, depth: int = 0) -> list[Finding]:
     if not inner:
         return [direct]
     options = look.values(inner.ask)
-    best = options[0].score if options else 0.0
+    top_score = options[0].score if options else 0.0
     if any(option.value == direct.value for option in options):  # just another name of the thing asked about
         direct = Finding()
-    found = [replace(direct, confidence=direct.confidence * _AT_ONCE, wanted=look.queries(inner.ask, best))]
+    findings = [replace(direct, confidence=direct.confidence * _SHORTCUT, wanted=look.queries(inner.ask, top_score))]
     for option in options[:_BEAM]:
-        if option.score >= _RIVAL * best and option.value not in question:
+        if option.score >= _RIVAL * top_score and option.value not in question:
             text = question[: inner.start] + option.value + question[inner.end :]
-            sure = min(1.0, 0.3 + 0.9 * option.score)
-            found += [
-                replace(f, evidence=(option.hit.evidence, *f.evidence), confidence=f.confidence * sure)
+            certainty = min(1.0, 0.3 + 0.9 * option.score)
+            findings += [
+                replace(f, evidence=(option.hit.evidence, *f.evidence), confidence=f.confidence * certainty)
                 for f in _follow(text, look, depth + 1)
             ]
-    return found
+    return findings

@@ -73,9 +73,9 @@ def reply_text(situation: Situation, orders: Orders) -> str:
 def _step(situation: Situation, orders: Orders) -> str:
     """The next action in words: what to look up, or the prompt's own words for having nothing left to do."""
     phrases = {"zh": ("搜索：{}", "没有更多要查的了"), "en": ("Search for: {}", "Nothing is left to look up")}
-    searching, nothing = phrases[orders.language]
+    template, default = phrases[orders.language]
     query = next(iter(_Chooser(situation, orders, ()).queries()), None)
-    return searching.format(query) if query else orders.done or nothing
+    return template.format(query) if query else orders.done or default
 
 
 class _Chooser:
@@ -92,11 +92,11 @@ class _Chooser:
         delegate, finish = self.first("delegate"), self.first("finish")
         if research.is_small_talk(self.task):
             return (self.demanded(finish),) if finish else ()
-        if self.collected.calls and not self._describe():
-            work = self._collect()
+        if self.collected.calls and not self._ask_fields():
+            calls = self._collect()
         else:
-            work = self._describe() or (self._lead(delegate) if delegate else self._search())
-        return work or self._save() or ((self.demanded(finish),) if finish else ())
+            calls = self._ask_fields() or (self._delegate(delegate) if delegate else self._search())
+        return calls or self._save() or ((self.demanded(finish),) if finish else ())
 
     def demanded(self, tool: Tool) -> ToolCall:
         """A call to a tool that must be called, whatever the state of the work. Its arguments are filled like a schema;
@@ -124,16 +124,16 @@ class _Chooser:
         """The queries sent so far, to tools and, as lists, to sub-agents."""
         values = [value for step in self._steps("search", "delegate") for value in step.arguments.values()]
         texts = [str(text) for value in values for text in (value if isinstance(value, list) else [value])]
-        listed = (query for text in texts for query in re.findall(r"(?m)^\s*[-*•]\s+(.+?)\s*$", text) or [text])
-        return (*self.situation.actions(next_one=False), *listed)
+        queries = (query for text in texts for query in re.findall(r"(?m)^\s*[-*•]\s+(.+?)\s*$", text) or [text])
+        return (*self.situation.actions(next_one=False), *queries)
 
     @cached_property
     def found(self) -> Answer:
-        here = self.situation
-        return answer(self.task, here.sources, here.now, asked=self.asked)
+        situation = self.situation
+        return answer(self.task, situation.sources, situation.now, asked=self.asked)
 
     @cached_property
-    def _sure(self) -> bool:
+    def _is_sure(self) -> bool:
         """Whether the answer is sure, and not from a truncated text while there is something to open."""
         truncated = any(_breaks_off(evidence.source.text) for evidence in self.found.evidence)
         return self.found.confidence >= SURE and not (truncated and self._unread)
@@ -143,118 +143,118 @@ class _Chooser:
         """URLs worth opening: first those that the user gave, then those of short or truncated texts that share words
         with the task, best first."""
         opened = " ".join(str(step.arguments) for step in self._steps("fetch"))
-        wanted = stems(f"{self.task} {' '.join(self.asked[-1:])}")
-        shared = dict.fromkeys(URL.findall(self.task), len(wanted) + 1)
+        terms = stems(f"{self.task} {' '.join(self.asked[-1:])}")
+        overlaps = dict.fromkeys(URL.findall(self.task), len(terms) + 1)
         for source in self.situation.sources:
             if "://" in source.key and (len(source.text) < SHORT or _breaks_off(source.text)):
-                near = len(wanted & stems(f"{source.title} {source.text}"))
-                shared.setdefault(source.key, near)
-        best = sorted(shared, key=lambda key: -shared[key]) if self.first("fetch") else []
-        return [key for key in best if shared[key] >= 2 and key not in opened]
+                overlap = len(terms & stems(f"{source.title} {source.text}"))
+                overlaps.setdefault(source.key, overlap)
+        ranked = sorted(overlaps, key=lambda key: -overlaps[key]) if self.first("fetch") else []
+        return [key for key in ranked if overlaps[key] >= 2 and key not in opened]
 
     def queries(self) -> list[str]:
         """What to look up next: queries that were handed over, then what the reader lacks; for an open task its subject
         and facets, then what the evidence leaves open (for a plan or a decision one look is enough)."""
-        here, orders = self.situation, self.orders
-        handed = [q for q in (*here.actions(next_one=True), *here.queries) if q not in self.asked]
-        if handed:
-            return handed
+        situation, orders = self.situation, self.orders
+        pending = [q for q in (*situation.actions(next_one=True), *situation.queries) if q not in self.asked]
+        if pending:
+            return pending
         if research.is_question(self.task):
-            more = len(self.asked) < (orders.least_calls or 0)
-            missing = list(self.found.missing) if more or not self._sure else []
-            return missing or [query for query in (self.task, *words(self.task)) if more and query not in self.asked]
+            due = len(self.asked) < (orders.least_calls or 0)
+            missing = list(self.found.missing) if due or not self._is_sure else []
+            return missing or [query for query in (self.task, *words(self.task)) if due and query not in self.asked]
         topic = research.topic(self.task)
         if not self.asked:
             return research.queries(topic)
-        decides = not self.first("delegate") and (here.queries or asked_schema(here) is not None)
-        return [] if decides else research.gaps(topic, here.sources, self.asked)
+        is_decision = not self.first("delegate") and (situation.queries or asked_schema(situation) is not None)
+        return [] if is_decision else research.gaps(topic, situation.sources, self.asked)
 
     @cached_property
     def collected(self) -> Collected:
         return Collected(self.situation, self.tools)
 
-    def _describe(self) -> Calls:
+    def _ask_fields(self) -> Calls:
         """Ask which fields a collection has, if the task may be about it, a tool can tell and was not asked yet."""
         tool = self.first("fields")
-        near = any(of.fit(self.task) >= 1 for of in self.collected.tools)
-        known = self._steps("fields") or any(self.collected.fields.values())
-        return (tool.call(),) if tool and near and not known else ()
+        relevant = any(store.fit(self.task) >= 1 for store in self.collected.tools)
+        described = self._steps("fields") or any(self.collected.fields.values())
+        return (tool.call(),) if tool and relevant and not described else ()
 
     def _collect(self) -> Calls:
         """What the task wants from collections, each call once."""
-        done = [(step.tool, step.arguments) for step in self.situation.steps]
-        wanted = self.collected.calls if self._left() > 0 else ()
-        return tuple(call(tool.name, **given) for tool, given in wanted if (tool.name, given) not in done)
+        past = [(step.tool, step.arguments) for step in self.situation.steps]
+        calls = self.collected.calls if self._budget() > 0 else ()
+        return tuple(call(tool.name, **args) for tool, args in calls if (tool.name, args) not in past)
 
-    def _left(self) -> int:
+    def _budget(self) -> int:
         """How many calls that gather evidence may be made in this reply."""
         orders = self.orders
-        most = MOST_CALLS if orders.most_calls is None else orders.most_calls
-        return min(most - len(self._steps("search", "fetch")), orders.most_at_once or AT_ONCE)
+        limit = MOST_CALLS if orders.most_calls is None else orders.most_calls
+        return min(limit - len(self._steps("search", "fetch")), orders.most_at_once or AT_ONCE)
 
     def _search(self) -> Calls:
         """A search for what the last hop revealed, else a URL worth opening, else any other search; none if the
         prompt's limit on calls is reached."""
-        here, orders = self.situation, self.orders
-        left = self._left()
-        if left <= 0:
+        situation, orders = self.situation, self.orders
+        budget = self._budget()
+        if budget <= 0:
             return ()
         fetch, searchers = self.first("fetch"), [tool for tool in self.tools if tool.kind == "search"]
         queries = self.queries() if searchers else []
-        if research.is_question(self.task) and not here.queries:
+        if research.is_question(self.task) and not situation.queries:
             queries = research.independent(queries) if orders.together else queries[:1]  # the others only reword it
         if orders.dated_queries:
-            queries = [research.dated(query, self.task, here.now) for query in queries]
-        known = f"{self.task} {' '.join(self.asked)}"
-        hop = any(name not in known for query in queries for name in research.names_in(query))
-        if fetch and self._unread and not hop and not self._sure:
+            queries = [research.dated(query, self.task, situation.now) for query in queries]
+        known_text = f"{self.task} {' '.join(self.asked)}"
+        hop = any(name not in known_text for query in queries for name in research.names_in(query))
+        if fetch and self._unread and not hop and not self._is_sure:
             return (fetch.call(url=self._unread[0]),)
-        return self._asking(searchers, queries[:left])
+        return self._search_calls(searchers, queries[:budget])
 
-    def _asking(self, tools: Sequence[Tool], queries: Sequence[str]) -> Calls:
+    def _search_calls(self, tools: Sequence[Tool], queries: Sequence[str]) -> Calls:
         """Calls to search tools. For each query, the tool that fits best is called, unless that call was already made;
         tools that returned nothing come last. Tools that fit equally well take turns, so that every store is searched
         once before any is searched twice."""
-        done = [(step.tool, step.arguments) for step in self.situation.steps]
-        empty = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
+        past = [(step.tool, step.arguments) for step in self.situation.steps]
+        empty_tools = {step.tool for step in self._steps("search") if not material.sources(step.result or "")}
         calls: list[ToolCall] = []
         for query in queries:
-            able = [(tool, made) for tool in tools if (made := self._ask(tool, query)) not in calls]
-            able = [(tool, made) for tool, made in able if (tool.name, made.function.parsed) not in done]
-            fits = [(tool.name not in empty, tool.fit(f"{self.task} {query}")) for tool, _ in able]
-            best = [made for fit, (_, made) in zip(fits, able, strict=True) if fit == max(fits)]
+            options = [(tool, search) for tool in tools if (search := self._query_call(tool, query)) not in calls]
+            options = [(tool, search) for tool, search in options if (tool.name, search.function.parsed) not in past]
+            fits = [(tool.name not in empty_tools, tool.fit(f"{self.task} {query}")) for tool, _ in options]
+            best = [search for fit, (_, search) in zip(fits, options, strict=True) if fit == max(fits)]
             calls += [best[(len(self._steps("search")) + len(calls)) % len(best)]] if best else []
         return tuple(calls)
 
-    def _ask(self, tool: Tool, query: str) -> ToolCall:
+    def _query_call(self, tool: Tool, query: str) -> ToolCall:
         """A query to a tool; a tool over a collection that takes no query is asked for everything."""
         takes_none = tool in self.collected.tools and not tool.means("query")
         return call(tool.name) if takes_none else tool.call(query=query)
 
     # delegation
 
-    def _lead(self, tool: Tool) -> Calls:
+    def _delegate(self, tool: Tool) -> Calls:
         """Calls to sub-agents: the planner first, then rounds of researchers with a few queries each. Between rounds
         come the file and the note on gaps, if the prompt wants them."""
-        here, orders, sent = self.situation, self.orders, self._steps("delegate")
+        situation, orders, dispatches = self.situation, self.orders, self._steps("delegate")
         planner = tool.agent(r"plan|outline|decompos")
-        if planner and not sent:
-            steps = self._wanted("steps")
-            known = [block.text for block in here.blocks if re.search(r"plan|outline|clarif", block.label)]
-            planned = tool.call(text=self._brief("Plan a research report.", known), agent=planner)
-            return (self.demanded(steps), planned) if steps else (planned,)
-        rounds = {step.message for step in sent if planner not in step.arguments.values()}
+        if planner and not dispatches:
+            step_tool = self._due_tool("steps")
+            context = [block.text for block in situation.blocks if re.search(r"plan|outline|clarif", block.label)]
+            plan_call = tool.call(text=self._brief("Plan a research report.", context), agent=planner)
+            return (self.demanded(step_tool), plan_call) if step_tool else (plan_call,)
+        rounds = {step.message for step in dispatches if planner not in step.arguments.values()}
         if len(rounds) >= (orders.most_rounds or MOST_ROUNDS):
             return ()
-        queries, note = [f"- {query}" for query in self.queries()], self._wanted("note")
+        queries, note_tool = [f"- {query}" for query in self.queries()], self._due_tool("note")
         if rounds:
-            lines = [f"{len(here.sources)} sources so far.", "Gaps:", *(queries[:12] or ["- none"])]
-            noted = (note.call(text="\n".join(lines)),) if note else ()
-            if kept := (*self._save(each_round=True), *noted):
-                return kept
+            lines = [f"{len(situation.sources)} sources so far.", "Gaps:", *(queries[:12] or ["- none"])]
+            note_calls = (note_tool.call(text="\n".join(lines)),) if note_tool else ()
+            if saves := (*self._save(each_round=True), *note_calls):
+                return saves
         worker = tool.agent(r"research|search|investigat|work|gather")
-        sections = [f"Sections: {'; '.join(here.sections)}"] if here.sections else []
-        groups = [queries[at : at + QUERIES_A_TASK] for at in range(0, len(queries), QUERIES_A_TASK)]
+        sections = [f"Sections: {'; '.join(situation.sections)}"] if situation.sections else []
+        groups = [queries[start : start + QUERIES_A_TASK] for start in range(0, len(queries), QUERIES_A_TASK)]
         return tuple(
             tool.call(text=self._brief("Research for a report.", [*sections, "Queries:", *group]), agent=worker)
             for group in groups[: orders.most_at_once or orders.most_calls or AT_ONCE]
@@ -265,25 +265,25 @@ class _Chooser:
 
     # notes, lists and files
 
-    def _wanted(self, kind: str) -> Tool | None:
+    def _due_tool(self, kind: str) -> Tool | None:
         """The tool that the prompt names for this, unless it was called since the last dispatch."""
         since = max((step.message for step in self._steps("delegate")), default=-1)
-        told, barred = self.situation.instructions, self.orders.barred
-        named = [t for t in self.tools if t.kind == kind and t.name in told and t.name not in barred]
-        done = any(step.message > since for step in self._steps(kind))
-        return None if done or not named else named[0]
+        instructions, barred = self.situation.instructions, self.orders.barred
+        tools = [t for t in self.tools if t.kind == kind and t.name in instructions and t.name not in barred]
+        called = any(step.message > since for step in self._steps(kind))
+        return None if called or not tools else tools[0]
 
     def _save(self, *, each_round: bool = False) -> Calls:
         """Write the file that the prompt wants written with a tool, at the end or in each round, with the text that the
         reply would have now."""
-        tool = self._wanted("save")
+        tool = self._due_tool("save")
         if tool is None:
             return ()
         for clause in clauses(self.situation.instructions):
-            at, whole = clause.text.find(tool.name), f"{clause.before} {clause.text}"
-            path, wanted = _PATH.search(whole), bool(_ROUND.search(whole)) == each_round
-            ordered = at >= 0 and not clause.negated(at) and (each_round or not clause.conditional(at))
-            if path and wanted and ordered:
+            start, context = clause.text.find(tool.name), f"{clause.before} {clause.text}"
+            path, timely = _PATH.search(context), bool(_ROUND.search(context)) == each_round
+            is_order = start >= 0 and not clause.negated(start) and (each_round or not clause.conditional(start))
+            if path and timely and is_order:
                 with suppress(Unsupported):
                     return (tool.call(path=path[0], text=reply_text(self.situation, self.orders)),)
         return ()

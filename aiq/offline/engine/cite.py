@@ -23,20 +23,20 @@ Facts = dict[str, list[Source]]
 
 def facts(evidence: Iterable[Evidence]) -> Facts:
     """The sentences of the evidence, in order."""
-    found: Facts = {}
-    for one in evidence:
-        found.setdefault(standalone(_MARKS.sub("", one.sentence), one.source), []).append(one.source)
-    return found
+    by_sentence: Facts = {}
+    for item in evidence:
+        by_sentence.setdefault(standalone(_MARKS.sub("", item.sentence), item.source), []).append(item.source)
+    return by_sentence
 
 
 def standalone(sentence: str, source: Source) -> str:
     """A sentence that can be read on its own: a singular pronoun at its start is replaced by its page's subject."""
     name = _SITE.sub("", source.title).strip()
-    found = _PRONOUN.match(sentence)
-    if not found or not 0 < len(name) <= 60 or name in sentence:
+    pronoun = _PRONOUN.match(sentence)
+    if not pronoun or not 0 < len(name) <= 60 or name in sentence:
         return sentence
-    possessive = "'s" if found["word"] in ("Its", "His", "Her") else "的" if found["word"].endswith("的") else ""
-    return f"{name}{possessive}{sentence[found.end() :]}"
+    possessive = "'s" if pronoun["word"] in ("Its", "His", "Her") else "的" if pronoun["word"].endswith("的") else ""
+    return f"{name}{possessive}{sentence[pronoun.end() :]}"
 
 
 def dated(text: str, form: str | None) -> str:
@@ -53,21 +53,21 @@ class Citations:
     def __init__(self, orders: Orders) -> None:
         self._orders = orders
         self._titles: dict[str, str] = {}
-        self._given = {_page(key): number for key, number in orders.numbers.items()}
+        self._given_numbers = {_page(key): number for key, number in orders.numbers.items()}
 
     def with_marks(self, sentence: str, sources: Sequence[Source]) -> str:
         """A sentence with citation marks for its sources before the full stop."""
         marks = "".join(dict.fromkeys(map(self._mark, sources)))
         plain = dated(sentence.strip(), self._orders.date_form)
-        end = _END.fullmatch(plain)
-        body, stop = (end["body"] + end["close"], end["stop"]) if end else (plain, "")
+        match = _END.fullmatch(plain)
+        body, stop = (match["body"] + match["close"], match["stop"]) if match else (plain, "")
         gap, dot = ("", "。") if is_chinese(plain) else (" ", ".")
         return f"{body}{marks and gap}{marks}{stop or dot}"
 
     def cites(self, source: Source) -> bool:
         """Whether a source can be cited."""
-        known = not self._given or _page(source.key) in self._given
-        return self._orders.cite != "none" and source.key != "" and known
+        is_listed = not self._given_numbers or _page(source.key) in self._given_numbers
+        return self._orders.cite != "none" and source.key != "" and is_listed
 
     def _mark(self, source: Source) -> str:
         if not self.cites(source):
@@ -76,12 +76,12 @@ class Citations:
         title = re.sub(r"[\[\]\n]+", " ", source.title).strip() or source.key.split("://")[-1].split("/")[0]
         self._titles.setdefault(source.key, title)
         number = self._number(source.key)
-        of = f", {source.day}" if self._orders.every and source.day else ""
-        marks = {"link": f"([{title}]({source.key}))", "url": f"({source.key}{of})", "footnote": f"[^{number}]"}
+        day = f", {source.day}" if self._orders.every and source.day else ""
+        marks = {"link": f"([{title}]({source.key}))", "url": f"({source.key}{day})", "footnote": f"[^{number}]"}
         return marks.get(self._orders.cite, f"[{number}]")
 
     def _number(self, key: str) -> int:
-        return self._given.get(_page(key)) or [*self._titles].index(key) + 1
+        return self._given_numbers.get(_page(key)) or [*self._titles].index(key) + 1
 
     def lines(self, said: Facts) -> list[str]:
         """Each sentence with its citation marks."""
@@ -96,8 +96,8 @@ class Citations:
 
     def complete(self, text: str) -> str:
         """A text followed by the reference list, unless the text contains the URLs itself or cites nothing."""
-        numbered = self._orders.reference_form if self._orders.reference_heading or not self._given else ""
-        forms = {"footnote": "[^{n}]: {title} - {url}", "numbered": numbered}
+        numbered_form = self._orders.reference_form if self._orders.reference_heading or not self._given_numbers else ""
+        forms = {"footnote": "[^{n}]: {title} - {url}", "numbered": numbered_form}
         form = forms.get(self._orders.cite, "")
         lines = [
             form.replace("{n}", str(self._number(key))).replace("{title}", title).replace("{url}", key)

@@ -23,7 +23,7 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _AUXILIARY = r"(?:is|are|be|must|should|may|can|will|shall|do|does|has|have|need)"
-_REFUSED = re.compile(
+_REFUSAL = re.compile(
     rf"(?:[^\w,;:]+(?!(?:that|which|who|you|and|or|to)\b)\w+){{0,3}}?[^\w,;:]+{_AUXILIARY}(?:(?: not|n[’']t| never)"
     r" (?:be(?:en)? )?(?:\w+ly )?(?:allow|permit|wanted|need|wish|welcome|appear|use|given|avail|expect|requir|count"
     r"|do\b|necess|for\b|cite|includ|list|mention|add|show|contain|an? source|evidence)| (?:be )?(?:\w+ly )?(?:forbid"
@@ -62,8 +62,8 @@ class Clause:
     def part(self, at: int) -> tuple[int, int]:
         """Start and end of the part, between commas and the like, that contains the position."""
         breaks = [match.span() for match in _BREAK.finditer(self.text)]
-        begins = [end for _, end in breaks if end <= at]
-        return max(begins, default=0), min((start for start, _ in breaks if start > at), default=len(self.text))
+        starts = [end for _, end in breaks if end <= at]
+        return max(starts, default=0), min((start for start, _ in breaks if start > at), default=len(self.text))
 
     def conditional(self, at: int) -> bool:
         """Whether a condition comes before the position."""
@@ -74,23 +74,23 @@ class Clause:
     def negated(self, start: int, end: int | None = None) -> bool:
         """Whether what is at the position is not wanted: an odd number of negations come before it in its part of the
         clause or refuse it right after."""
-        begins, ends = self.part(start)
-        negations = [m for m in _NEGATION.finditer(self.text, begins, ends) if not m["other"]]
+        part_start, part_end = self.part(start)
+        negations = [m for m in _NEGATION.finditer(self.text, part_start, part_end) if not m["other"]]
         count = sum(match.start() < start for match in negations)
-        count += end is not None and _REFUSED.match(self.text[end:ends]) is not None
+        count += end is not None and _REFUSAL.match(self.text[end:part_end]) is not None
         return count % 2 == 1
 
 
 def clauses(told: str) -> Iterator[Clause]:
     """The clauses of a prompt's text, in order, without list markers."""
     for line in told.splitlines():
-        asked = False
+        after_question = False
         for sentence in sentences(re.sub(r"^\s*(?:[-*•]\s+|\d+[.)]\s+|#+\s+)", "", line)):
             is_question = re.match(r"\W*?[?？]", sentence[::-1]) and not re.match(
                 r"\W*(?:could|can|would|will) you\b|请", sentence, re.I
             )
-            asked = asked or bool(is_question)
-            condition = "If so:" if asked and sentence.startswith("Then ") else ""
+            after_question = after_question or bool(is_question)
+            condition = "If so:" if after_question and sentence.startswith("Then ") else ""
             pieces = list(_PIECE.finditer(sentence))
             for match in pieces[:-1] if is_question else pieces:
                 quotes = tuple(next(g for g in m.groups() if g) for m in _QUOTE.finditer(match[0]))
@@ -111,15 +111,15 @@ _FIGURE = re.compile(
     rf"(?:(?:\s*(?:to|or|and|-|–|到|至|或)\s*| \w+ or )(?P<b>{_NUMBER}))?",
     re.IGNORECASE,
 )
-_OFTEN = frozenset(("once", "twice", "thrice"))
+_TIMES = frozenset(("once", "twice", "thrice"))
 _ELLIPTIC = re.compile(
     r"\W*$|\s*[.,;()，。]|\s+(?:of them|only|or|and|at|in|please|is|are|but|for|to|sounds?|more|further)\b",
     re.IGNORECASE,
 )
 """What follows a number that does not repeat its unit."""
-_AFTER = re.compile(r"[^,;.，。；]{0,60}(?:, (?:and |but )?(?:no|not|never|neither)\b(?!.* than)[^,;.]{0,40})?")
+_TAIL = re.compile(r"[^,;.，。；]{0,60}(?:, (?:and |but )?(?:no|not|never|neither)\b(?!.* than)[^,;.]{0,40})?")
 """Text after a number that may bound it: the rest of its part, and a further part that only denies more."""
-_HEDGED = re.compile(r"\b(?:may|might|often|usually|sometimes|normally|can)\b[^#]*\b(?:enough|suffic)|as \w+ as", re.I)
+_HEDGE = re.compile(r"\b(?:may|might|often|usually|sometimes|normally|can)\b[^#]*\b(?:enough|suffic)|as \w+ as", re.I)
 _NOT = r"(?:\bnot|\bno|\bnever|n[’']t|\bneither|\brarely|\bseldom|\bhardly)\b"
 _BOUNDS = (
     (r"(?:no|neither|nothing) more\W+(?:\w+ )?(?:no )?(?:less|fewer)|正好|恰好", lambda n: (n, n)),
@@ -144,33 +144,33 @@ _BOUNDS = (
 def amounts(clause: Clause, unit: str) -> Iterator[Limits]:
     """The amounts of a unit that a clause mentions: "at most 3 calls", "sections: 5 to 8", "no more than six". A
     number without a unit has the unit named before it in the sentence."""
-    named = re.compile(rf"(?<![A-Za-z])(?:{unit})", re.IGNORECASE)
+    unit_pattern = re.compile(rf"(?<![A-Za-z])(?:{unit})", re.IGNORECASE)
     for match in _FIGURE.finditer(clause.text):
         start, end = match.span()
         after = clause.text[end:]
-        if match["a"].lower() not in _OFTEN and not re.match(rf"[\s-]*(?:[\w-]+\s+){{0,3}}?(?:{unit})", after, re.I):
+        if match["a"].lower() not in _TIMES and not re.match(rf"[\s-]*(?:[\w-]+\s+){{0,3}}?(?:{unit})", after, re.I):
             if match["a"].lower() in _NTH:
                 continue
-            earlier = named.search(f"{clause.before} {clause.text[:end]}")
+            earlier = unit_pattern.search(f"{clause.before} {clause.text[:end]}")
             if not _ELLIPTIC.match(after) or not earlier:
                 continue
-        elif match["a"].lower() in _OFTEN and (not re.search("times", unit) or clause.text[:start].endswith("at ")):
+        elif match["a"].lower() in _TIMES and (not re.search("times", unit) or clause.text[:start].endswith("at ")):
             continue
         before = clause.text[clause.part(start)[0] : start]
-        around = f"{before[-48:]}#{_AFTER.match(after)[0]}"  # type: ignore[index]
+        context = f"{before[-48:]}#{_TAIL.match(after)[0]}"  # type: ignore[index]
         values = [_value(word) for word in match.groups() if word]
-        least, most = next(make(max(values)) for words, make in _BOUNDS if re.search(words, around, re.IGNORECASE))
+        least, most = next(make(max(values)) for words, make in _BOUNDS if re.search(words, context, re.IGNORECASE))
         if len(values) > 1 and least:
             least = min(values)
-        if not _HEDGED.search(around) and (least != most or not clause.negated(start)):
+        if not _HEDGE.search(context) and (least != most or not clause.negated(start)):
             yield least, most
 
 
 def limits(clause: Clause, unit: str) -> Limits:
     """The least (from two upwards) and the most of a unit that a clause wants."""
-    found = [*amounts(clause, unit)]
-    least = max((least for least, _ in found if least and least > 1), default=None)
-    return least, min((most for _, most in found if most is not None), default=None)
+    pairs = [*amounts(clause, unit)]
+    least = max((least for least, _ in pairs if least and least > 1), default=None)
+    return least, min((most for _, most in pairs if most is not None), default=None)
 
 
 def _value(word: str) -> int:

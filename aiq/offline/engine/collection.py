@@ -45,14 +45,14 @@ _MEMBERS = re.compile(
     re.IGNORECASE,
 )
 """Asks for the things themselves, all of them."""
-_EACH = re.compile(
+_GROUPING = re.compile(
     r"\b(?:each|every|per|by|which|what|different|various|over|across|among|between)(?: of)?"
     r"(?: (?:is|are|was|were))?(?: the| its| their)?(?: [\w-]+)?\s$",
     re.IGNORECASE,
 )
 """What precedes the name of a field that things are counted by."""
-_NOT = re.compile(r"\b(?:not|outside|except|excluding|without|other than|besides)(?: \w+){0,2}\s$", re.IGNORECASE)
-_WHEN = re.compile(
+_EXCLUSION = re.compile(r"\b(?:not|outside|except|excluding|without|other than|besides)(?: \w+){0,2}\s$", re.IGNORECASE)
+_TIME_FIELD = re.compile(
     r"(?i)(?:^|_)(?:\w*dates?|time\w*|when|day|created|updated|published|posted|opened|closed|\w+_(?:on|at))(?:_\w+)?$"
 )
 _NAMES = re.compile(
@@ -105,71 +105,71 @@ def asks(task: str) -> bool:
 def wanted(task: str, fields: Fields, called: Sequence[str] = ()) -> Wanted:
     """What a question wants from a collection with these fields. `called`: the names and descriptions of its tools,
     which tell what its things are called."""
-    places = _named(task, fields)
+    places = _mentions(task, fields)
     values: dict[str, tuple[str, ...]] = {}
     for *_, field, value in places:
         values[field] = tuple(dict.fromkeys((*values.get(field, ()), value)))
-    counted = _COUNTS.search(task) is not None
+    is_count = _COUNTS.search(task) is not None
     groups = [f for f in fields if f not in UNITS and (len(values.get(f, ())) > 1 or _counts_by(task, f))]
     since, until = _period(task, [place[:2] for place in places])
-    asking = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
-    condition = asking
+    question = next((s for s in sentences(task) if s[-1] in "?？"), (*sentences(task), task)[0])
+    condition = question
     for text in (*(value for *_, value in places), *(task[day.start : day.end] for day in dates.find(task))):
         condition = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", " ", condition)
     condition = " ".join(_MEMBERS.sub(" ", _ASIDE.sub("", condition)).split())
-    named = [part for name in (*fields, *called, *UNITS) for part in phrase(name).split()]
-    after = [word for _, end, *_ in places for word in re.findall(r"^ (\w+s)\b", task[end:])]  # "web orders"
-    named += [word for word in after if "NOUN" in parts_of_speech(word)]
-    known = {stem(word) for word in (*listed("counting"), *named, parse(asking).head)}
+    terms = [part for name in (*fields, *called, *UNITS) for part in phrase(name).split()]
+    next_words = [word for _, end, *_ in places for word in re.findall(r"^ (\w+s)\b", task[end:])]  # "web orders"
+    terms += [word for word in next_words if "NOUN" in parts_of_speech(word)]
+    ignored = {stem(word) for word in (*listed("counting"), *terms, parse(question).head)}
     return Wanted(
         values=values,
-        groups=tuple(groups) if counted else (),
-        unit=_unit(task) if counted else "",
+        groups=tuple(groups) if is_count else (),
+        unit=_unit(task) if is_count else "",
         since=since,
         until=until,
-        counts=counted,
+        counts=is_count,
         share=_SHARE.search(task) is not None,
         sum=_SUM.search(task) is not None,
-        members=not counted and _MEMBERS.search(task) is not None,
+        members=not is_count and _MEMBERS.search(task) is not None,
         condition=condition,
-        textual=tuple(w for w in parse(condition).words if not (stem(w) in known or w.isdigit())),
+        textual=tuple(w for w in parse(condition).words if not (stem(w) in ignored or w.isdigit())),
     )
 
 
-def _named(task: str, fields: Fields) -> list[Place]:
+def _mentions(task: str, fields: Fields) -> list[Place]:
     """The values that a question names and does not exclude, in order; of overlapping ones the longest. Case matters if
     the value is an ordinary word."""
-    found: list[Place] = []
+    places: list[Place] = []
     for field, values in fields.items():
         for value in values:
-            capitals = 0 if value != value.lower() and is_common(value) else re.IGNORECASE
-            named = re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", task, capitals)
-            found += [(*match.span(), field, value) for match in named]
+            flags = 0 if value != value.lower() and is_common(value) else re.IGNORECASE
+            matches = re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", task, flags)
+            places += [(*match.span(), field, value) for match in matches]
     kept: list[Place] = []
-    for place in sorted(found, key=lambda place: place[0] - place[1]):
+    for place in sorted(places, key=lambda place: place[0] - place[1]):
         if not any(place[0] < end and start < place[1] for start, end, *_ in kept):
             kept.append(place)
-    return sorted(place for place in kept if not _NOT.search(task[: place[0]]))
+    return sorted(place for place in kept if not _EXCLUSION.search(task[: place[0]]))
 
 
 def _counts_by(task: str, field: str) -> bool:
     """Whether a question counts by a field: "for each city", "over the themes", "by kind of work"."""
     words = (match for match in re.finditer(r"[^\W\d_]+", task) if match[0].lower() not in listed("stop"))
-    named = [match.start() for match in words if stem(match[0]) == head(field)]
-    named += [match.start() for match in re.finditer(rf"\b{re.escape(phrase(field))}", task, re.IGNORECASE)]
-    return any(_EACH.search(task[:start]) for start in named)
+    starts = [match.start() for match in words if stem(match[0]) == head(field)]
+    starts += [match.start() for match in re.finditer(rf"\b{re.escape(phrase(field))}", task, re.IGNORECASE)]
+    return any(_GROUPING.search(task[:start]) for start in starts)
 
 
 def _unit(task: str) -> str:
     """The unit of time that a question counts by: "in each month", "from year to year", "weekly"."""
-    turns = (unit for unit in UNITS if re.search(rf"(?i)\bfrom {unit} to {unit}\b|\b{unit}ly\b", task))
-    return next(iter([*(unit for unit in UNITS if _counts_by(task, unit)), *turns]), "")
+    periodic = (unit for unit in UNITS if re.search(rf"(?i)\bfrom {unit} to {unit}\b|\b{unit}ly\b", task))
+    return next(iter([*(unit for unit in UNITS if _counts_by(task, unit)), *periodic]), "")
 
 
-def _period(task: str, taken: Sequence[tuple[int, int]]) -> tuple[str, str]:
+def _period(task: str, spans: Sequence[tuple[int, int]]) -> tuple[str, str]:
     """The first and last day of the period that a question asks about, or ""; dates inside names are ignored."""
-    taken = [*taken, *(span[:2] for span in name_spans(task) if " " in span.text)]
-    days = [day for day in dates.find(task) if not any(start <= day.start < end for start, end in taken)]
+    spans = [*spans, *(span[:2] for span in name_spans(task) if " " in span.text)]
+    days = [day for day in dates.find(task) if not any(start <= day.start < end for start, end in spans)]
     if not days:
         return "", ""
     firsts = [f"{day.year}-{day.month or 1:02}-{day.day or 1:02}" for day in days]
@@ -182,11 +182,11 @@ def _period(task: str, taken: Sequence[tuple[int, int]]) -> tuple[str, str]:
 
 def meanings(tool: Tool) -> dict[str, str]:
     """What the parameters of a tool over a collection are for, by name; empty for any other tool."""
-    found = {name: _meant(name, schema) for name, schema in tool.parameters.items()}
-    return found if {"filters", "ranges", "group", "period"} & {*found.values()} else {}
+    roles = {name: _meaning(name, schema) for name, schema in tool.parameters.items()}
+    return roles if {"filters", "ranges", "group", "period"} & {*roles.values()} else {}
 
 
-def _meant(name: str, schema: Mapping[str, Any]) -> str:
+def _meaning(name: str, schema: Mapping[str, Any]) -> str:
     """What a parameter is for, going by its name; only a page size is a number."""
     meaning = next((m for m, pattern in TABLES["collection"].items() if re.search(pattern, name.casefold())), "")
     return meaning if (types(schema)[0] in ("integer", "number", "boolean")) == (meaning == "size") else ""
@@ -194,40 +194,40 @@ def _meant(name: str, schema: Mapping[str, Any]) -> str:
 
 def declared(tool: Tool) -> dict[str, tuple[str, ...]]:
     """The fields that a tool's definition names, their values not known yet."""
-    found: dict[str, tuple[str, ...]] = {}
+    fields: dict[str, tuple[str, ...]] = {}
     for text in (tool.description, *map(about, tool.parameters.values())):
         for match in _NAMES.finditer(text):
-            listed = [match["shown"]] if match["shown"] else re.findall(r"[a-z]\w+", match["listed"])
-            found |= dict.fromkeys((name for name in listed if name not in _NO_NAMES), ())
-    return found
+            names = [match["shown"]] if match["shown"] else re.findall(r"[a-z]\w+", match["listed"])
+            fields |= dict.fromkeys((name for name in names if name not in _NO_NAMES), ())
+    return fields
 
 
 def arguments(tool: Tool, want: Wanted, fields: Fields) -> dict[str, Any]:
     """The arguments that ask a tool for what is wanted; empty if its parameters can express none of it."""
-    meant = meanings(tool)
-    groups = want.groups if "period" in meant.values() or not want.unit else (*want.groups, want.unit)
-    when = next((field for field in fields if _WHEN.search(field)), "")
-    within = {bound: day for bound, day in (("gte", want.since), ("lte", want.until)) if day}
+    roles = meanings(tool)
+    groups = want.groups if "period" in roles.values() or not want.unit else (*want.groups, want.unit)
+    time_field = next((field for field in fields if _TIME_FIELD.search(field)), "")
+    bounds = {bound: day for bound, day in (("gte", want.since), ("lte", want.until)) if day}
     values = {
-        "filters": {field: [*named] if len(named) > 1 else named[0] for field, named in want.values.items()},
-        "ranges": {when: within} if when and within else {},
+        "filters": {field: [*items] if len(items) > 1 else items[0] for field, items in want.values.items()},
+        "ranges": {time_field: bounds} if time_field and bounds else {},
         "group": [*groups],
         "period": want.unit,
     }
-    found = {name: _shaped(values.get(meant[name]), tool.parameters[name]) for name in meant}
+    args = {name: _as_type(values.get(roles[name]), tool.parameters[name]) for name in roles}
     if want.members or want.textual:
-        found |= {name: _largest(tool.parameters[name]) for name in meant if meant[name] == "size"}
-    return {name: value for name, value in found.items() if value}
+        args |= {name: _largest(tool.parameters[name]) for name in roles if roles[name] == "size"}
+    return {name: value for name, value in args.items() if value}
 
 
 def _largest(schema: Mapping[str, Any]) -> int | None:
     """The largest page size that a parameter allows, by its schema or its description."""
-    stated = re.findall(r"(?:\bto|at most|max\w*) (\d+)", about(schema))
-    most = [schema["maximum"]] if "maximum" in schema else stated[:1]
-    return int(most[0]) if most else None
+    figures = re.findall(r"(?:\bto|at most|max\w*) (\d+)", about(schema))
+    limits = [schema["maximum"]] if "maximum" in schema else figures[:1]
+    return int(limits[0]) if limits else None
 
 
-def _shaped(value: Any, schema: Mapping[str, Any]) -> Any:
+def _as_type(value: Any, schema: Mapping[str, Any]) -> Any:
     """A value in the type of a parameter: an object as JSON, a list joined by commas if the parameter is a string."""
     if not value or types(schema)[0] in ("object", "array"):
         return value

@@ -32,7 +32,7 @@ _TOTAL = re.compile(
     r"(?i)unique_\w+|(?:\w+_)?(?:matched|found)|num_?found|(?:grand_)?total(?:_?(?:hits|count|results|matches|documents"
     r"|rows))?|matches|hits|count|documents"
 )
-_PLAIN = re.compile(
+_GENERIC = re.compile(
     r"(?i)buckets|values|results|rows|data|items|groups?|terms|key|key_as_string|name|value|label|counts?"
 )
 """Keys that do not tell which field their values belong to."""
@@ -58,7 +58,7 @@ def head(field: str) -> str:
 def tables(value: Any, of: str = "") -> Iterator[Table]:
     """The tables in an answer, then its total."""
     total = _total(value)
-    for field, rows in _counted(value, ""):
+    for field, rows in _field_rows(value, ""):
         yield Table(field, rows, total, of)
     if total is not None:
         yield Table("", (), total, of)
@@ -67,15 +67,15 @@ def tables(value: Any, of: str = "") -> Iterator[Table]:
 def values(value: Any) -> Iterator[tuple[str, str]]:
     """Fields, each with a value that an answer lists for it: in tables, in lists beside a name, in filters; "" for a
     field that is only described."""
-    yield from ((field, key) for field, rows in _counted(value, "") for key, _ in rows if is_category(key))
+    yield from ((field, key) for field, rows in _field_rows(value, "") for key, _ in rows if is_category(key))
     for holder in objects(value):
         name = holder.get("name") or holder.get("field")
         if isinstance(name, str) and {"kind", "type"} & holder.keys():
             yield name, ""
         for key, inner in holder.items():
             if _FILTERS.fullmatch(key) and isinstance(inner, Mapping) and not {"type", "description"} & inner.keys():
-                told = [(field, each) for field, said in inner.items() for each in _listed(said)]
-                yield from ((field, "" if isinstance(each, Mapping) else str(each)) for field, each in told)
+                pairs = [(field, option) for field, options in inner.items() for option in _as_list(options)]
+                yield from ((field, "" if isinstance(option, Mapping) else str(option)) for field, option in pairs)
             elif isinstance(name, str) and isinstance(inner, list):
                 yield from ((name, item) for item in inner if isinstance(item, str))
 
@@ -90,16 +90,16 @@ def objects(value: Any) -> Iterator[Mapping[str, Any]]:
 
 def is_count(row: Any) -> bool:
     """Whether a JSON row has a value and its count, and little else."""
-    return isinstance(row, Mapping) and _parted(row) is not None
+    return isinstance(row, Mapping) and _row_parts(row) is not None
 
 
 def categories(of: Sequence[Facts]) -> Iterator[tuple[str, str]]:
     """Fields with the values that several documents share: these categorise documents, unlike titles."""
-    seen: dict[tuple[str, str], int] = {}
+    frequencies: dict[tuple[str, str], int] = {}
     for facts in of:
         for pair in facts.items():
-            seen[pair] = seen.get(pair, 0) + 1
-            if seen[pair] == 2 and is_category(pair[1]):
+            frequencies[pair] = frequencies.get(pair, 0) + 1
+            if frequencies[pair] == 2 and is_category(pair[1]):
                 yield pair
 
 
@@ -108,29 +108,29 @@ def is_category(text: str) -> bool:
     return len(text.split()) <= _MOST_WORDS and re.match(r"(?!.*(?:\d{3}|://)).*[^\W\d_]", text) is not None
 
 
-def _listed(said: Any) -> Sequence[Any]:
-    return said if isinstance(said, list) else [said]
+def _as_list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else [value]
 
 
-def _counted(value: Any, name: str) -> Iterator[tuple[str, Rows]]:
+def _field_rows(value: Any, name: str) -> Iterator[tuple[str, Rows]]:
     """(field, rows) of all tables; `name`: the name of the value where it occurs."""
     if isinstance(value, list):
-        found = [part for row in value if isinstance(row, Mapping) and (part := _parted(row))]
-        if found and len(found) == len(value):
-            label = found[0][0]
-            yield name if _PLAIN.fullmatch(label) else label, tuple((text, number) for _, text, number in found)
+        parts = [part for row in value if isinstance(row, Mapping) and (part := _row_parts(row))]
+        if parts and len(parts) == len(value):
+            label = parts[0][0]
+            yield name if _GENERIC.fullmatch(label) else label, tuple((text, number) for _, text, number in parts)
             return
         for inner in value:
-            yield from _counted(inner, name)
+            yield from _field_rows(inner, name)
     if not isinstance(value, Mapping):
         return
-    named = next((str(value[key]) for key in ("field", "name") if isinstance(value.get(key), str)), name)
-    own = f"{named} {value['interval']}" if isinstance(value.get("interval"), str) else named
+    field = next((str(value[key]) for key in ("field", "name") if isinstance(value.get(key), str)), name)
+    full_name = f"{field} {value['interval']}" if isinstance(value.get("interval"), str) else field
     for key, inner in value.items():
-        yield from _counted(inner, own if _PLAIN.fullmatch(key) else key)
+        yield from _field_rows(inner, full_name if _GENERIC.fullmatch(key) else key)
 
 
-def _parted(row: Mapping[str, Any]) -> tuple[str, str, float] | None:
+def _row_parts(row: Mapping[str, Any]) -> tuple[str, str, float] | None:
     """The key of a row's value, the value, and its count; None for any other row."""
     numbers = [key for key, value in row.items() if _is_number(value) and _COUNT.fullmatch(key)]
     texts = [key for key, value in row.items() if isinstance(value, str | int) and key not in numbers]
@@ -141,10 +141,10 @@ def _parted(row: Mapping[str, Any]) -> tuple[str, str, float] | None:
 def _total(value: Any) -> float | None:
     """How many there are according to an answer: at the top level, else in a small object inside."""
     for holder in (value, *value.values()) if isinstance(value, Mapping) else ():
-        for key, stated in holder.items() if isinstance(holder, Mapping) else ():
-            stated = stated.get("value") if isinstance(stated, Mapping) and key == "total" else stated
-            if _is_number(stated) and _TOTAL.fullmatch(key):
-                return float(stated or 0)
+        for key, number in holder.items() if isinstance(holder, Mapping) else ():
+            number = number.get("value") if isinstance(number, Mapping) and key == "total" else number
+            if _is_number(number) and _TOTAL.fullmatch(key):
+                return float(number or 0)
     return None
 
 
@@ -157,7 +157,7 @@ def _is_number(value: Any) -> bool:
 
 def facts(text: str) -> Facts:
     """The fields stated in the lines of pairs in a document's text."""
-    return {name: said.strip() for line in text.splitlines() if "; " in line for name, said in _FACT.findall(line)}
+    return {name: value.strip() for line in text.splitlines() if "; " in line for name, value in _FACT.findall(line)}
 
 
 def tables_in_text(text: str) -> Iterator[Table]:
@@ -166,6 +166,6 @@ def tables_in_text(text: str) -> Iterator[Table]:
         match = _LINE.fullmatch(line.strip(" -*•"))
         if match and match["head"]:
             rows = tuple((key, float(number.replace(",", ""))) for key, number in _PAIR.findall(match["pairs"]))
-            by, stated = re.search(r"(?i)\bby (\w+)", match["head"]), _IN_ALL.search(match["head"])
-            total = float(stated[1].replace(",", "")) if stated else None
-            yield Table(by[1] if by else match["head"].strip(" :：#*"), rows, total, match["head"])
+            group, in_all = re.search(r"(?i)\bby (\w+)", match["head"]), _IN_ALL.search(match["head"])
+            total = float(in_all[1].replace(",", "")) if in_all else None
+            yield Table(group[1] if group else match["head"].strip(" :：#*"), rows, total, match["head"])

@@ -62,15 +62,15 @@ class Stated(NamedTuple):
 
 def find(text: str) -> list[Stated]:
     """All dates in a text, in order; of overlapping readings the longest."""
-    found: list[Stated] = []
+    dates: list[Stated] = []
     for match in (match for pattern in _PATTERNS for match in pattern.finditer(text)):
         start, end = match.span()
         parts = {"m": "", "d": "", **match.groupdict(default="")}
         month = _NUMBER_OF.get(parts["m"][:3].lower()) or int(parts["m"] or 0)
-        free = not any(start < other.end and other.start < end for other in found)
+        free = not any(start < other.end and other.start < end for other in dates)
         if free and month <= 12 and int(parts["d"] or 0) <= 31:
-            found.append(Stated(int(parts["y"]), month, int(parts["d"] or 0), start, end))
-    return sorted(found, key=lambda stated: stated.start)
+            dates.append(Stated(int(parts["y"]), month, int(parts["d"] or 0), start, end))
+    return sorted(dates, key=lambda d: d.start)
 
 
 def stated(sentence: str) -> date | None:
@@ -78,20 +78,20 @@ def stated(sentence: str) -> date | None:
 
     A sentence about a change ("became ... in 2024", "since 2021") holds from then on, so it has no date of its own.
     """
-    framed = _CHANGE.search(sentence) is None
-    for frame in (_AS_OF, _STATE)[: 1 + framed]:
-        if dates := [found for found in find(sentence) if frame.search(sentence[: found.start])]:
+    no_change = _CHANGE.search(sentence) is None
+    for frame in (_AS_OF, _STATE)[: 1 + no_change]:
+        if dates := [d for d in find(sentence) if frame.search(sentence[: d.start])]:
             return dates[0].when
     return None
 
 
 def changed(sentence: str) -> date | None:
     """When the change that a sentence reports happened: what the sentence states cannot be older. None without one."""
-    found = find(sentence) if _CHANGE.search(sentence) else []
-    return found[0].when if found else None
+    dates = find(sentence) if _CHANGE.search(sentence) else []
+    return dates[0].when if dates else None
 
 
 def of_page(text: str) -> date | None:
     """The date that a page gives itself ("Page updated 2026-03-14", "Published: 3 May 2026"), or None."""
-    found = (find(match["rest"]) for match in _PAGE_LINE.finditer(text))
-    return next((dates[0].when for dates in found if dates and dates[0].start < 6), None)
+    line_dates = (find(match["rest"]) for match in _PAGE_LINE.finditer(text))
+    return next((dates[0].when for dates in line_dates if dates and dates[0].start < 6), None)

@@ -62,8 +62,8 @@ class Hit:
     @cached_property
     def day(self) -> date:
         """The time the sentence is about: its own date, else the page's, else the latest that it mentions."""
-        told = max((stated.when for stated in self.sentence.dates), default=date.min)
-        return self.sentence.said_of or self.page.day or told
+        latest = max((stated.when for stated in self.sentence.dates), default=date.min)
+        return self.sentence.said_of or self.page.day or latest
 
     @property
     def evidence(self) -> Evidence:
@@ -76,8 +76,8 @@ class Material:
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
         self.pages = [page(source.text, source.title, source.day) for source in sources]
-        self._count = Counter(root for found in self.pages for root in found.roots)
-        self._found: dict[Ask, list[Hit]] = {}
+        self._count = Counter(root for p in self.pages for root in p.roots)
+        self._cache: dict[Ask, list[Hit]] = {}
 
     def rarity(self, root: str) -> float:
         """0 for a word that is on every page, 1 for one that is on none."""
@@ -86,54 +86,54 @@ class Material:
 
     def terms(self, ask: Ask) -> list[Term]:
         """The words of an ask, each once, weighted by rarity among the pages."""
-        found: dict[tuple[str, ...], Term] = {}
+        terms: dict[tuple[str, ...], Term] = {}
         for name in ask.names:
             roots = tuple(token.root for token in analyse(name).tokens if token.root not in _SMALL)
-            found[roots] = Term(roots, frozenset(), 1.5 + 0.5 * max(map(self.rarity, roots), default=0.0), True)
-        said = analyse(ask.text)
+            terms[roots] = Term(roots, frozenset(), 1.5 + 0.5 * max(map(self.rarity, roots), default=0.0), True)
+        query = analyse(ask.text)
         for root in (token.root for word in ask.words for token in analyse(word).tokens):
-            of_phrase = {group for group, at in said.groups.items() if set(at) & set(said.roots.get(root, ()))}
-            of_kind = ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1  # if a city is asked for
-            weight = 0.25 if of_kind else 0.35 if root in _VAGUE else 0.7 + 0.6 * self.rarity(root)
-            found.setdefault((root,), Term((root,), groups(root) | of_phrase, weight, False))
-        return [term for term in found.values() if term.roots]
+            senses = {group for group, places in query.groups.items() if set(places) & set(query.roots.get(root, ()))}
+            is_kind = ask.kind != "person" and stem(ask.head) == root and len(ask.words) > 1  # if a city is asked for
+            weight = 0.25 if is_kind else 0.35 if root in _VAGUE else 0.7 + 0.6 * self.rarity(root)
+            terms.setdefault((root,), Term((root,), groups(root) | senses, weight, False))
+        return [term for term in terms.values() if term.roots]
 
     def find(self, ask: Ask, most: int = 12) -> list[Hit]:
         """The sentences relevant to the ask, best first."""
-        if ask not in self._found:
+        if ask not in self._cache:
             terms = self.terms(ask)
             pairs = zip(self.pages, self.sources, strict=True)
-            hits = [hit for found, source in pairs for hit in _hits(found, source, terms)]
-            self._found[ask] = sorted(hits, key=lambda hit: -hit.score)
-        return self._found[ask][:most]
+            hits = [hit for page, source in pairs for hit in _hits(page, source, terms)]
+            self._cache[ask] = sorted(hits, key=lambda hit: -hit.score)
+        return self._cache[ask][:most]
 
 
-def _hits(found: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:
+def _hits(page: Page, source: Source, terms: Sequence[Term]) -> Iterator[Hit]:
     """The sentences of a page that have a word of the ask, or all if the page is about what is asked."""
-    if not any(term.groups & found.groups or found.roots.keys() >= set(term.roots) for term in terms):
+    if not any(term.groups & page.groups or page.roots.keys() >= set(term.roots) for term in terms):
         return
-    numbers = range(len(terms))
-    title = [_match(found.title, term, found)[0] for term in terms]
-    rows = [[_match(sentence, term, found) for term in terms] for sentence in found.sentences]
-    context = [max(TITLE * title[n], *(PAGE * row[n][0] for row in rows)) for n in numbers] if rows else []
-    names, plain = [n for n in numbers if terms[n].name], [n for n in numbers if not terms[n].name]
+    indices = range(len(terms))
+    title_worths = [_match(page.title, term, page)[0] for term in terms]
+    rows = [[_match(sentence, term, page) for term in terms] for sentence in page.sentences]
+    context = [max(TITLE * title_worths[n], *(PAGE * row[n][0] for row in rows)) for n in indices] if rows else []
+    names, plain = [n for n in indices if terms[n].name], [n for n in indices if not terms[n].name]
     # words of the title do not tell its sentences apart
-    asked = [n for n in plain if terms[n].roots[0] not in found.title.roots] or plain
-    about = any(title[n] >= 0.9 for n in names)
+    telling = [n for n in plain if terms[n].roots[0] not in page.title.roots] or plain
+    on_topic = any(title_worths[n] >= 0.9 for n in names)
     total = sum(term.weight for term in terms) or 1.0
     for index, row in enumerate(rows):
-        if not about and not any(worth for worth, _ in row):
+        if not on_topic and not any(worth for worth, _ in row):
             continue
-        before = rows[index - 1] if index else row
-        covered = (terms[n].weight * max(row[n][0], context[n], BEFORE * before[n][0]) for n in numbers)
-        own = sum(terms[n].weight * row[n][0] for n in asked) / (sum(terms[n].weight for n in asked) or 1.0)
+        previous = rows[index - 1] if index else row
+        coverage = (terms[n].weight * max(row[n][0], context[n], BEFORE * previous[n][0]) for n in indices)
+        own_share = sum(terms[n].weight * row[n][0] for n in telling) / (sum(terms[n].weight for n in telling) or 1.0)
         places = [(place, terms[n].weight * row[n][0]) for n in plain for place in row[n][1]]
-        other = any(max(row[n][0], context[n]) <= 0.3 for n in names)  # it is about something else
-        score = sum(covered) / total * (0.55 + 0.45 * min(1.0, own * 1.5)) * (0.4 if other else 1.0)
-        yield Hit(found, source, index, score, own, tuple(sorted(places)))
+        off_topic = any(max(row[n][0], context[n]) <= 0.3 for n in names)  # it is about something else
+        score = sum(coverage) / total * (0.55 + 0.45 * min(1.0, own_share * 1.5)) * (0.4 if off_topic else 1.0)
+        yield Hit(page, source, index, score, own_share, tuple(sorted(places)))
 
 
-def _match(sentence: Sentence, term: Term, found: Page) -> tuple[float, Sequence[int]]:
+def _match(sentence: Sentence, term: Term, page: Page) -> tuple[float, Sequence[int]]:
     """How well a sentence matches a term, 0 to 1, and at which tokens.
 
     Part of a name counts as the name if the page has the whole name and the part occurs as a name by itself.
@@ -142,8 +142,8 @@ def _match(sentence: Sentence, term: Term, found: Page) -> tuple[float, Sequence
     if len(present) == len(term.roots):
         return 1.0, present[0]
     if present and term.name:
-        short = any(analyse(span.text).roots.keys() <= set(term.roots) for span in sentence.names)
-        return (0.9 if short and found.roots.keys() >= set(term.roots) else 0.15), present[0]
+        is_short_form = any(analyse(span.text).roots.keys() <= set(term.roots) for span in sentence.names)
+        return (0.9 if is_short_form and page.roots.keys() >= set(term.roots) else 0.15), present[0]
     places = tuple(
         place
         for group in sorted(term.groups)
@@ -162,15 +162,15 @@ def is_statement(text: str) -> bool:
     if re.search(r"[\u3400-\u9fff]", text):
         return len(text) >= 8 and re.search(r"[。！；.]|[是在有为于了]", text) is not None
     length = len(text.split())
-    whole = length >= 9 or (length >= 5 and text[-1] in ".!”\")]'’")
-    return whole and text.count("|") < 2 and text.count("http") < 2
+    is_sentence = length >= 9 or (length >= 5 and text[-1] in ".!”\")]'’")
+    return is_sentence and text.count("|") < 2 and text.count("http") < 2
 
 
 def distinct(hits: Sequence[Hit], most: int) -> list[Hit]:
     """The first hits, skipping any that shares most of its words with one before."""
     kept: list[Hit] = []
     for hit in hits:
-        others = ((hit.sentence.roots.keys(), other.sentence.roots.keys()) for other in kept)
-        if len(kept) < most and all(len(one & two) <= 0.6 * min(len(one), len(two)) for one, two in others):
+        pairs = ((hit.sentence.roots.keys(), earlier.sentence.roots.keys()) for earlier in kept)
+        if len(kept) < most and all(len(roots & seen) <= 0.6 * min(len(roots), len(seen)) for roots, seen in pairs):
             kept.append(hit)
     return kept

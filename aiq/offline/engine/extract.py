@@ -62,12 +62,12 @@ _LEADS = re.compile(r"\s*,?\s*|.{0,40}\b(?:is|was|are|were|called|named|at)\b(?:
 def _names(ask: Ask, hit: Hit) -> Iterator[Piece]:
     for span in hit.sentence.names:
         name = hit.page.in_full(span.text)
-        fit = _as_person if ask.kind == "person" else _as_named
-        yield Piece(span.start, span.end, name, fit(ask, name, hit.sentence, span.start, span.end))
+        rate = _person_fit if ask.kind == "person" else _name_fit
+        yield Piece(span.start, span.end, name, rate(ask, name, hit.sentence, span.start, span.end))
     subject = hit.page.subject
     if subject and not any(subject in span.text or span.text in subject for span in hit.sentence.names):
-        other = ask.kind == "person" or kind_of_name(subject) not in ("", ask.kind, "name")
-        yield Piece(-1, -1, subject, 0.3 if other else 0.6)
+        mismatch = ask.kind == "person" or kind_of_name(subject) not in ("", ask.kind, "name")
+        yield Piece(-1, -1, subject, 0.3 if mismatch else 0.6)
 
 
 def kind_of_name(name: str) -> str:
@@ -77,25 +77,25 @@ def kind_of_name(name: str) -> str:
     return next((kind for kind in kinds if kind in ("organisation", "place", "thing")), "")
 
 
-def _as_person(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
-    placed = re.search(r"\b(?:in|at|from|near)\s+(?:the\s+)?$", sentence.text[:start])
-    return 0.35 if placed or kind_of_name(name) else 0.95 if " " in name else 0.6
+def _person_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
+    preposition = re.search(r"\b(?:in|at|from|near)\s+(?:the\s+)?$", sentence.text[:start])
+    return 0.35 if preposition or kind_of_name(name) else 0.95 if " " in name else 0.6
 
 
-def _as_named(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
+def _name_fit(ask: Ask, name: str, sentence: Sentence, start: int, end: int) -> float:
     """How well a name fits a place, organisation, work or thing, and the noun asked for."""
     kind = kind_of_name(name)
     if ask.head:
-        called = re.match(r"\s*(?:,|is\b|was\b|\()[^.;]{0,36}", sentence.text[end:])
-        roots = analyse(f"{name} {called.group() if called else ''}").roots
-        before = [t.end for t in sentence.tokens if t.end <= start and similar(t.text, ask.head)]
-        if stem(ask.head) in roots or (before and _LEADS.fullmatch(sentence.text[before[-1] : start])):
+        apposition = re.match(r"\s*(?:,|is\b|was\b|\()[^.;]{0,36}", sentence.text[end:])
+        roots = analyse(f"{name} {apposition.group() if apposition else ''}").roots
+        noun_ends = [t.end for t in sentence.tokens if t.end <= start and similar(t.text, ask.head)]
+        if stem(ask.head) in roots or (noun_ends and _LEADS.fullmatch(sentence.text[noun_ends[-1] : start])):
             return 1.0
         if kind_of_name(name.split()[-1]) and not similar(name.split()[-1], ask.head):
             return 0.4  # "Balotti Coast" is not a city
     if ask.kind == "place":
-        placed = re.search(r"\b(?:in|at|to|from|near|of|on|into)\s+(?:the\s+)?$", sentence.text[:start])
-        return 0.6 if not placed else 0.9 if kind in ("", "place") else 0.7
+        preposition = re.search(r"\b(?:in|at|to|from|near|of|on|into)\s+(?:the\s+)?$", sentence.text[:start])
+        return 0.6 if not preposition else 0.9 if kind in ("", "place") else 0.7
     return 0.55 if ask.head else 0.95 if kind == ask.kind else 0.7
 
 
@@ -108,31 +108,31 @@ _PART = re.compile(
 
 def _dates(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     unit = ask.head.removesuffix("s")
-    for stated in (stated for stated in sentence.dates if stated.month or unit != "month"):
-        text = sentence.text[stated.start : stated.end]
-        text = MONTHS[stated.month - 1] if unit == "month" else str(stated.year) if unit == "year" else text
-        yield Piece(stated.start, stated.end, text, 0.6 if unit in ("day", "date") and not stated.day else 0.95)
+    for date in (date for date in sentence.dates if date.month or unit != "month"):
+        text = sentence.text[date.start : date.end]
+        text = MONTHS[date.month - 1] if unit == "month" else str(date.year) if unit == "year" else text
+        yield Piece(date.start, date.end, text, 0.6 if unit in ("day", "date") and not date.day else 0.95)
     for match in _PART.finditer(sentence.text) if unit != "year" else ():
         exact = match["weekday"] and "week" in ask.text if unit == "day" else match["month"] and unit == "month"
-        if not any(stated.start <= match.start() < stated.end for stated in sentence.dates):
+        if not any(date.start <= match.start() < date.end for date in sentence.dates):
             yield Piece(*match.span(), match.group(), 1.0 if exact else 0.2 if match["weekday"] else 0.6)
 
 
 def _numbers(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     for quantity in sentence.numbers:
-        if not any(stated.start <= quantity.start < stated.end for stated in sentence.dates):
+        if not any(date.start <= quantity.start < date.end for date in sentence.dates):
             fit = 0.7 if quantity.unit else 0.5
-            fit = fit if not ask.units else 1.0 if _counts(ask, quantity, sentence.text) else 0.25
+            fit = fit if not ask.units else 1.0 if _matches_unit(ask, quantity, sentence.text) else 0.25
             yield Piece(quantity.start, quantity.end, with_unit(sentence.text, quantity), fit)
 
 
-def _counts(ask: Ask, quantity: Quantity, text: str) -> bool:
+def _matches_unit(ask: Ask, quantity: Quantity, text: str) -> bool:
     """Whether a number has a unit asked for, or counts what is asked for: "12 wheels", "a population of 4,600"."""
     people = ask.units.startswith("pe") and kind_of(quantity.unit) == "person"
-    beside = re.findall(r"[^\W\d]+", text[quantity.end : quantity.end + 40])[:3] if ask.head else []
+    nearby = re.findall(r"[^\W\d]+", text[quantity.end : quantity.end + 40])[:3] if ask.head else []
     if ask.head and not quantity.unit:
-        beside += re.findall(r"[^\W\d]+", text[max(0, quantity.start - 40) : quantity.start])[-2:]
-    return people or re.search(ask.units, quantity.unit) is not None or any(similar(word, ask.head) for word in beside)
+        nearby += re.findall(r"[^\W\d]+", text[max(0, quantity.start - 40) : quantity.start])[-2:]
+    return people or re.search(ask.units, quantity.unit) is not None or any(similar(word, ask.head) for word in nearby)
 
 
 _AS_A = re.compile(
@@ -144,21 +144,21 @@ _AS_A = re.compile(
 
 def _of_class(kind: str, sentence: Sentence) -> Iterator[Piece]:
     """Colours, materials and occupations, with the modifier before them and what "and" adds to them."""
-    work, text = kind == "occupation", sentence.text
+    is_job, text = kind == "occupation", sentence.text
     last: Piece | None = None
     for number, token in enumerate(sentence.tokens):
-        if not (is_occupation(token.text) if work else vocabulary().classes.get(token.text.lower()) == kind):
+        if not (is_occupation(token.text) if is_job else vocabulary().classes.get(token.text.lower()) == kind):
             continue
-        before = sentence.tokens[number - 1] if number else token
-        exact = before.text.islower() and before.text not in FUNCTION_WORDS and text[before.end : token.start] == " "
-        start = before.start if exact and parts_of_speech(before.text) & {"NOUN", "ADJ"} else token.start
-        said = re.search(r"\b(?:an?|as|former|retired|by)\s(?:[a-z-]+\s)?$|[一是名位的]$", text[:start])
-        fit = 0.95 if (said or not work) and len(token.text) > 1 else 0.5
+        prior = sentence.tokens[number - 1] if number else token
+        joined = prior.text.islower() and prior.text not in FUNCTION_WORDS and text[prior.end : token.start] == " "
+        start = prior.start if joined and parts_of_speech(prior.text) & {"NOUN", "ADJ"} else token.start
+        cue = re.search(r"\b(?:an?|as|former|retired|by)\s(?:[a-z-]+\s)?$|[一是名位的]$", text[:start])
+        fit = 0.95 if (cue or not is_job) and len(token.text) > 1 else 0.5
         if last and re.fullmatch(r",? and |、|和", text[last.end : start]):
             yield Piece(last.start, token.end, text[last.start : token.end], min(1.0, last.fit + 0.1))
         last = Piece(start, token.end, text[start : token.end], fit)
         yield last
-    for match in _AS_A.finditer(text) if work else ():
+    for match in _AS_A.finditer(text) if is_job else ():
         yield Piece(*match.span(1), match[1], 0.85 if kind_of(match[1].split()[-1]) in ("", "person") else 0.4)
 
 
@@ -183,14 +183,14 @@ _CUT = re.compile(
 def _phrases(ask: Ask, sentence: Sentence) -> Iterator[Piece]:
     """Names, and stretches up to the next break that do not repeat the question."""
     yield from (Piece(span.start, span.end, span.text, 0.7) for span in sentence.names)
-    asked = analyse(ask.text)
+    query = analyse(ask.text)
     for token in sentence.tokens:
         phrase = _CUT.split(sentence.text[token.start :], maxsplit=1)[0].strip(" .!?,;")
         parts = phrase.split()
         if parts and len(parts) <= 9 and parts[0].lower() not in FUNCTION_WORDS - {"the", "a", "an"}:
-            inside = analyse(phrase)
-            repeated = len(inside.roots.keys() & asked.roots.keys()) + len(inside.groups.keys() & asked.groups.keys())
-            fit = 0.75 * (1 - 0.7 * min(1.0, repeated / max(1, len(inside.roots))))
+            parsed = analyse(phrase)
+            repeated = len(parsed.roots.keys() & query.roots.keys()) + len(parsed.groups.keys() & query.groups.keys())
+            fit = 0.75 * (1 - 0.7 * min(1.0, repeated / max(1, len(parsed.roots))))
             yield Piece(token.start, token.start + len(phrase), phrase, fit)
 
 
@@ -232,8 +232,8 @@ def _in_chinese(ask: Ask, hit: Hit) -> Iterator[Piece]:
 
 def _fit_in_chinese(ask: Ask, piece: str) -> float:
     if ask.kind == "person":
-        named = (len(piece) <= 3 and piece[0] in _SURNAMES) or "·" in piece
-        return (0.95 if named else 0.5) * (0.5 if piece[-1] in "".join(ENDINGS.values()) else 1)
+        is_name = (len(piece) <= 3 and piece[0] in _SURNAMES) or "·" in piece
+        return (0.95 if is_name else 0.5) * (0.5 if piece[-1] in "".join(ENDINGS.values()) else 1)
     if ask.kind in ENDINGS:
         return 1.0 if piece[-1] in ENDINGS[ask.kind] else 0.6
     return 0.8 if not ask.head else 1.0 if piece.endswith(ask.head) else 0.55
@@ -245,7 +245,7 @@ DENIED = re.compile(
     r"|不是|并非|没有|未|误",
     re.IGNORECASE,
 )
-_DENIED_BEFORE = ("ruled out", "disproved", "unfounded", "untrue")
+_BACKWARD_DENIALS = ("ruled out", "disproved", "unfounded", "untrue")
 """Denials of the words before them; the others deny the words after them."""
 
 
@@ -260,18 +260,18 @@ class Candidate:
 
 def candidates(ask: Ask, hit: Hit, known: str = "") -> list[Candidate]:
     """The values that a sentence may give, except those that only repeat what is `known`."""
-    asked = analyse(ask.text).roots.keys() | analyse(known).roots.keys()
+    known_roots = analyse(ask.text).roots.keys() | analyse(known).roots.keys()
     return [
-        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _affirmed(hit, p)))
+        Candidate(p.value, hit, min(1.0, hit.score * p.fit * _nearness(hit, p) * _affirmation(hit, p)))
         for p in pieces(ask, hit)
-        if not _repeats(p.value, asked, ask)
+        if not _repeats(p.value, known_roots, ask)
     ]
 
 
-def _repeats(value: str, asked: Set[str], ask: Ask) -> bool:
+def _repeats(value: str, known_roots: Set[str], ask: Ask) -> bool:
     roots = [t.root for t in analyse(value).tokens if t.text.lower() not in FUNCTION_WORDS]
     new_figure = ask.kind in ("number", "date") and value not in ask.text
-    return bool(roots) and not new_figure and all(root in asked for root in roots)
+    return bool(roots) and not new_figure and all(root in known_roots for root in roots)
 
 
 def _nearness(hit: Hit, piece: Piece) -> float:
@@ -288,11 +288,11 @@ def _nearness(hit: Hit, piece: Piece) -> float:
     return 0.4 + 0.6 * total / sum(worth for _, worth in hit.places)
 
 
-def _affirmed(hit: Hit, piece: Piece) -> float:
+def _affirmation(hit: Hit, piece: Piece) -> float:
     """1, or less for a value that the words before it deny."""
-    before = re.split(r"[,;.，；]", hit.sentence.text[: max(0, piece.start)])[-1][-40:]
-    denial = DENIED.search(before)
-    return 0.4 if denial and not re.search(r"\bbut\b|而是", before[denial.start() :]) else 1.0
+    context = re.split(r"[,;.，；]", hit.sentence.text[: max(0, piece.start)])[-1][-40:]
+    denial = DENIED.search(context)
+    return 0.4 if denial and not re.search(r"\bbut\b|而是", context[denial.start() :]) else 1.0
 
 
 def denies(hit: Hit) -> bool:
@@ -302,11 +302,11 @@ def denies(hit: Hit) -> bool:
 
 def denied(hit: Hit) -> list[str]:
     """The stems among the words of the ask that a sentence denies: those near a negation in the same clause."""
-    sentence, found = hit.sentence, []
+    sentence, roots = hit.sentence, []
     for match in DENIED.finditer(sentence.text):
         reach = re.split(r"[,;.:，；。]", sentence.text[match.end() :], maxsplit=1)[0]
         first, last = sentence.at(match.end()), sentence.at(match.end() + len(reach))
-        before = match.group().lower() in _DENIED_BEFORE
-        first, last = (max(0, first - 6), first) if before else (first, min(last, first + 6))
-        found += [sentence.tokens[place].root for place, _ in hit.places if first <= place < last]
-    return found
+        backward = match.group().lower() in _BACKWARD_DENIALS
+        first, last = (max(0, first - 6), first) if backward else (first, min(last, first + 6))
+        roots += [sentence.tokens[place].root for place, _ in hit.places if first <= place < last]
+    return roots

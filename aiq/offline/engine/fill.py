@@ -31,9 +31,9 @@ from aiq.offline.engine.things import Referents
 from aiq.offline.engine.weigh import CITE, Referent, Weighing
 from aiq.offline.engine.write import small_talk, write
 
-_READ = frozenset(("", "other", "entity", "date", "description", "answer"))
+_READER_KINDS = frozenset(("", "other", "entity", "date", "description", "answer"))
 """Kinds whose values come from the reader."""
-_JUDGED = 4
+_MAX_JUDGED_FIELDS = 4
 """The most fields of an object that judges what the prompt lists: its id, a score, a reason and one more."""
 _SILENT = frozenset(("clarify", "gap", "conflict"))
 """Kinds for which an empty text means that there is nothing to say."""
@@ -48,7 +48,7 @@ _COUNT = re.compile(
 _GRADES = {"low": 0.0, "middle": 0.5, "high": 1.0}
 _NONE_FITS = 0.3
 """The weight of an option that nothing supports."""
-_LEAST = 0.2
+_MIN_CONFIDENCE = 0.2
 """A value counts as not found if the reader's confidence is lower."""
 
 
@@ -56,7 +56,7 @@ class Unsupported(Exception):
     """The request gives no basis for a value that the schema requires; the message says which and why."""
 
 
-def _counts(name: str) -> bool:
+def _is_count(name: str) -> bool:
     return _COUNT.search(phrase(name)) is not None
 
 
@@ -98,21 +98,21 @@ class _Filler:
         """A value for a part of the schema; `thing`: what the object containing it is about."""
         if name in self.fixed and fits(self.fixed[name], part):
             return self.fixed[name]
-        make: dict[str, Callable[[Schema, str, Referent], Any]] = {"object": self._object, "array": self._array}
-        failed = Unsupported(f"Nothing in the request supports {name or 'the reply'!r}.")
+        fillers: dict[str, Callable[[Schema, str, Referent], Any]] = {"object": self._object, "array": self._array}
+        failure = Unsupported(f"Nothing in the request supports {name or 'the reply'!r}.")
         for form in forms(part):
             try:
-                found = make.get(form["type"], self._scalar)(form, name, thing)
+                result = fillers.get(form["type"], self._scalar)(form, name, thing)
             except Unsupported as error:
-                failed = error
+                failure = error
             else:
-                if found is not None and fits(found, form):
-                    return found
+                if result is not None and fits(result, form):
+                    return result
         silent = kind_of(name, str(as_schema(part).get("description"))) in _SILENT
-        for spare in (None, as_schema(part).get("default"), "" if silent else None):
-            if fits(spare, part):
-                return spare
-        raise failed
+        for fallback in (None, as_schema(part).get("default"), "" if silent else None):
+            if fits(fallback, part):
+                return fallback
+        raise failure
 
     # objects and lists
 
@@ -120,34 +120,34 @@ class _Filler:
         """Counts come last, as they count what other fields list. An object without fields maps each thing that the
         prompt lists to a value, or holds the arguments of a call."""
         parts: Mapping[str, Schema] = form.get("properties", {})
-        inner = form.get("additionalProperties")
-        if isinstance(inner, Mapping) and not parts:
-            listed = self.things.listed(name) or self.things.listed("id")
-            return {str(each.record.get("id") or each.text): self.value(inner, name, each) for each in listed}
+        value_schema = form.get("additionalProperties")
+        if isinstance(value_schema, Mapping) and not parts:
+            items = self.things.listed(name) or self.things.listed("id")
+            return {str(item.record.get("id") or item.text): self.value(value_schema, name, item) for item in items}
         if thing.text and not parts:
             return {"query": thing.text} if re.search("arg|param|input", name) else {}
         out: dict[str, Any] = {}
         self.offered = set()
-        for key in sorted(parts, key=_counts):
-            settled = self._beside(key, parts[key], out)
+        for key in sorted(parts, key=_is_count):
+            derived = self._derived_value(key, parts[key], out)
             try:
-                out[key] = settled[0] if settled else self.value(parts[key], key, thing)
+                out[key] = derived[0] if derived else self.value(parts[key], key, thing)
             except Unsupported:
                 if key in form.get("required", ()):
                     raise
         return {key: out[key] for key in parts if key in out}
 
-    def _beside(self, name: str, part: Schema, out: Mapping[str, Any]) -> list[Any]:
+    def _derived_value(self, name: str, part: Schema, out: Mapping[str, Any]) -> list[Any]:
         """The value of a field, in a list, if fields filled before it determine it: a count of what another one lists,
         or of sources; null if it belongs to an option not chosen ("meta_reply" with "meta"). Otherwise empty."""
-        said = phrase(name)
-        if _counts(name):
+        term = phrase(name)
+        if _is_count(name):
             lists = [
-                v for k, v in out.items() if isinstance(v, list) and (stems(phrase(k)) & stems(said) or "limit" in said)
+                v for k, v in out.items() if isinstance(v, list) and (stems(phrase(k)) & stems(term) or "limit" in term)
             ]
             return [*map(len, lists)] or ([len(self.w.sources)] if kind_of(name) == "source" else [])
-        belongs = self.offered & set(said.split())
-        return [None] if belongs and not belongs & set(map(str, out.values())) and fits(None, part) else []
+        owners = self.offered & set(term.split())
+        return [None] if owners and not owners & set(map(str, out.values())) and fits(None, part) else []
 
     def _array(self, form: Schema, name: str, thing: Referent) -> list[Any]:
         """One member for each thing that the prompt lists under the name, or that is found for the list's kind; those
@@ -157,32 +157,32 @@ class _Filler:
         """
         items = form.get("items", True)
         parts = forms(items)[0].get("properties", {})
-        inner = [k for at, k in enumerate(map(kind_of, parts)) if k in _TELLING and not (at and k == "date")]
-        other = "entity" if parts else "" if name else "query"
-        kind = next(filter(None, (kind_of(name, str(form.get("description"))), *inner)), other)
+        member_kinds = [k for i, k in enumerate(map(kind_of, parts)) if k in _TELLING and not (i and k == "date")]
+        default = "entity" if parts else "" if name else "query"
+        kind = next(filter(None, (kind_of(name, str(form.get("description"))), *member_kinds)), default)
         for field in self.plan.naming(parts):
-            return [self._call(parts, field, *called) for called in self.plan.calls(field)]
+            return [self._call(parts, field, *step) for step in self.plan.calls(field)]
         least, most = self.things.bounds(name, form)
-        plain = [k for k in parts if len(parts) <= _JUDGED and not _wants_ids(k, parts[k])]
-        judged = next(filter(None, map(self.things.listed, plain)), None)
-        served = next(filter(None, (self.things.served(k) for k in parts if kind_of(k) == "facet")), None)
+        keys = [k for k in parts if len(parts) <= _MAX_JUDGED_FIELDS and not _wants_ids(k, parts[k])]
+        listed = next(filter(None, map(self.things.listed, keys)), None)
+        areas = next(filter(None, (self.things.served(k) for k in parts if kind_of(k) == "facet")), None)
         out: list[Any] = []
-        for each in judged or served or self.things.of(kind, name, thing, least, most):
+        for member in listed or areas or self.things.of(kind, name, thing, least, most):
             with suppress(Unsupported):
-                called = each.record.get("id") if _wants_ids(name, form) else None
-                one = called or self.value(items, name if kind_of(name) else "", each)
-                if one is not None and one not in out and len(out) < most:
-                    out.append(one)
+                stated_id = member.record.get("id") if _wants_ids(name, form) else None
+                value = stated_id or self.value(items, name if kind_of(name) else "", member)
+                if value is not None and value not in out and len(out) < most:
+                    out.append(value)
         return out
 
     def _call(
-        self, parts: Mapping[str, Schema], field: str, name: str, given: Mapping[str, Any], after: Sequence[int]
+        self, parts: Mapping[str, Schema], field: str, name: str, args: Mapping[str, Any], dependencies: Sequence[int]
     ) -> dict[str, Any]:
         """A call in a plan: what is called, its arguments, what it waits for, and the object's other fields."""
-        settled: dict[str, Any] = {key: given for key in parts if re.search("arg|param|input", key)} | {field: name}
-        settled |= {key: [*after] for key in parts if kind_of(key) == "dependency"}
+        values: dict[str, Any] = {key: args for key in parts if re.search("arg|param|input", key)} | {field: name}
+        values |= {key: [*dependencies] for key in parts if kind_of(key) == "dependency"}
         thing = Referent("step", self.w.task)
-        return {key: settled[key] if key in settled else self.value(parts[key], key, thing) for key in parts}
+        return {key: values[key] if key in values else self.value(parts[key], key, thing) for key in parts}
 
     # single values
 
@@ -190,43 +190,43 @@ class _Filler:
         """What the prompt states; else an option, a position in a list, a measure or a text. A field is described by
         its description, its value in the prompt's example, or the sentence that mentions it."""
         kind = form["type"]
-        word = rf"\b{re.escape(phrase(name) or '-')}\b"
-        told = (s for s in sentences(self.prompt) if re.search(word, s.split("{")[0], re.I) and not kind_of(name))
-        about = str(form.get("description") or self.shown.get(name, {}).get("description") or next(told, ""))
-        worded = stated_options(f"{form.get('pattern', '')} {about}") if kind == "string" else []
-        options = [option for option in form.get("enum", worded) if option is not None]
+        pattern = rf"\b{re.escape(phrase(name) or '-')}\b"
+        context = (s for s in sentences(self.prompt) if re.search(pattern, s.split("{")[0], re.I) and not kind_of(name))
+        about = str(form.get("description") or self.shown.get(name, {}).get("description") or next(context, ""))
+        prose_options = stated_options(f"{form.get('pattern', '')} {about}") if kind == "string" else []
+        options = [option for option in form.get("enum", prose_options) if option is not None]
         self.offered |= set(map(str, options))
-        stated = self._stated(name, thing)
-        if stated is not None:
-            return {str(o).lower(): o for o in options}.get(stated.lower()) if options else convert(stated, form)
+        value = self._stated_value(name, thing)
+        if value is not None:
+            return {str(o).lower(): o for o in options}.get(value.lower()) if options else convert(value, form)
         if kind == "integer" and thing.text and kind_of(name) in {*_PLACES, thing.kind}:
             names = [source.name for source in self.w.sources]
-            known = thing.source is not None and thing.source.name in names
-            return names.index(thing.source.name) + 1 if thing.source and known else thing.number
-        means = (phrase(name).replace("score", ""), about.split(".")[0], name)
-        measured = self.w.measure(means, thing) if options or kind != "string" else None
+            is_listed = thing.source is not None and thing.source.name in names
+            return names.index(thing.source.name) + 1 if thing.source and is_listed else thing.number
+        phrases = (phrase(name).replace("score", ""), about.split(".")[0], name)
+        measure = self.w.measure(phrases, thing) if options or kind != "string" else None
         if options:
-            return self._chosen(options, about, measured, thing)
-        if measured is not None:
-            return measured >= 0.5 if kind == "boolean" else scaled(measured, form, about)
-        if (_counts(name) and not self.w.given) or (kind != "string" and kind_of(name) not in _READ):
+            return self._chosen(options, about, measure, thing)
+        if measure is not None:
+            return measure >= 0.5 if kind == "boolean" else scaled(measure, form, about)
+        if (_is_count(name) and not self.w.given) or (kind != "string" and kind_of(name) not in _READER_KINDS):
             return None
-        words = (self._text if kind == "string" else self._read)(form, name, about, thing)
-        return convert(words, form) if words else None
+        text = (self._text if kind == "string" else self._read)(form, name, about, thing)
+        return convert(text, form) if text else None
 
-    def _chosen(self, options: Sequence[Any], about: str, measured: float | None, thing: Referent) -> Any:
+    def _chosen(self, options: Sequence[Any], about: str, measure: float | None, thing: Referent) -> Any:
         """The option that weighs most, if anything supports it; a sentence that lists the options supports none."""
         w = self.w
         if not thing.text and (action := self.plan.action(list(map(str, options)))):
             return action
-        told = [thing.text] if thing.text else [w.task, w.draft, *(s.text for s in w.sources[:5])]
-        named = [stems(phrase(str(option))) for option in options]
-        has = [said for text in told for said in map(stems, sentences(text)) if sum(n <= said for n in named) < 2]
-        weights = [self._weight(str(option), about, measured, thing, frozenset().union(*has)) for option in options]
+        texts = [thing.text] if thing.text else [w.task, w.draft, *(s.text for s in w.sources[:5])]
+        names = [stems(phrase(str(option))) for option in options]
+        bags = [bag for text in texts for bag in map(stems, sentences(text)) if sum(name <= bag for name in names) < 2]
+        weights = [self._weight(str(option), about, measure, thing, frozenset().union(*bags)) for option in options]
         best = options[weights.index(max(weights))]
         return best if max(weights) > _NONE_FITS or len(options) == 1 else None
 
-    def _stated(self, name: str, thing: Referent) -> str | None:
+    def _stated_value(self, name: str, thing: Referent) -> str | None:
         """What the prompt's own record of the thing has under the name; or what "name: value" or "name is value" gives
         in the text to be repaired or read."""
         for key, value in thing.record.items():
@@ -234,78 +234,78 @@ class _Filler:
                 return str(value)
         texts = [self.w.draft, *(s.text for s in self.w.sources[:3] if not s.key)] if not thing.text else []
         label = re.escape(phrase(name) or "\0").replace(r"\ ", r"[\s_-]?")
-        line = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*"
-        line += r"(?=$|[\n\"}]|[,;](?!\d))"
-        line += rf"|\b{label} (?:is|was|are|were) ([^\n]+?)(?=[.,;!?](?:\s|$)|$)"
-        found = re.search(line, "\n".join(texts), re.I | re.M)
-        return (found[1] or found[2]).strip() if found else None
+        pattern = rf"(?:^|[{{,;])[\s>*\-\"'`]*{label}[\"'`*]*\s*[:：=]\s*[\"'`*]*([^\n\"}}]+?)[\"'`*,;. ]*"
+        pattern += r"(?=$|[\n\"}]|[,;](?!\d))"
+        pattern += rf"|\b{label} (?:is|was|are|were) ([^\n]+?)(?=[.,;!?](?:\s|$)|$)"
+        match = re.search(pattern, "\n".join(texts), re.I | re.M)
+        return (match[1] or match[2]).strip() if match else None
 
-    def _weight(self, option: str, about: str, measured: float | None, thing: Referent, has: frozenset[str]) -> float:
+    def _weight(self, option: str, about: str, measure: float | None, thing: Referent, words: frozenset[str]) -> float:
         """How well an option applies. Grades, and yes and no: how close they are to what is measured. Else the measure
-        that its words mean, or those of its description in schema or prompt. Else by those of its words that the
-        request `has` (0.4 to 0.9); 0.4 for "none of these"; 0.3 for any other."""
+        that its words mean, or those of its description in schema or prompt. Else by those of its words among the
+        request's `words` (0.4 to 0.9); 0.4 for "none of these"; 0.3 for any other."""
         w = self.w
         grade = (*meanings(option, "grades"), "")[0]
         if thing.kind in phrase(option).split():
             return 1.0
-        if measured is not None and grade in _GRADES:
-            return 1 - abs(measured - _GRADES[grade])
+        if measure is not None and grade in _GRADES:
+            return 1 - abs(measure - _GRADES[grade])
         label = rf"(?:^|[`'\"*\-•,;]\s*){re.escape(option)}[`'\"*]*\s*[:：=(–—-]\s*([^\n;]+)"
-        told = (re.findall(label, f"{about}\n{self.prompt}", re.I | re.M) or [""])[0]
-        value = w.measure((option, told.split(".")[0]), thing)
+        description = (re.findall(label, f"{about}\n{self.prompt}", re.I | re.M) or [""])[0]
+        value = w.measure((option, description.split(".")[0]), thing)
         if value is not None:
             return value
-        hits = 3 * len(stems(phrase(option)) & has) + len(stems(told) & has)
+        hits = 3 * len(stems(phrase(option)) & words) + len(stems(description) & words)
         return min(0.9, 0.4 + 0.1 * hits) if hits or grade == "other" else _NONE_FITS
 
     def _text(self, form: Schema, name: str, about: str, thing: Referent) -> str | None:
         """A text of the kind that the name means: from the request, or from the thing that the object is about."""
         kind = kind_of(name, about) if name else thing.kind or "answer"
-        told = self.things.texts(thing)
-        if kind in told:
-            return told[kind] or None
+        texts = self.things.texts(thing)
+        if kind in texts:
+            return texts[kind] or None
         if kind == "answer" and about[-1:] not in ("?", "？"):
             return small_talk(self.w.task) if self.w.is_talk else write(self.w.situation, self.orders)
         if kind in ("id", "dependency"):
             shape = re.search(r"([a-zA-Z]{1,12}[_-]?)(?:\d|\\d|\[0)", f"{form.get('pattern')} {about}")
             self.prefix = shape[1] if shape else self.prefix
             return str(thing.record.get("id") or f"{self.prefix}{thing.number}")
-        if kind in _READ:
+        if kind in _READER_KINDS:
             return self._read(form, name, about, thing)
-        return next((each.text for each in self.things.of(kind, name, thing)), None)
+        return next((item.text for item in self.things.of(kind, name, thing)), None)
 
     def _read(self, form: Schema, name: str, about: str, thing: Referent) -> str | None:
         """The reader's value for what the field, or a description that is a question, asks about the thing or the given
         text, if its evidence is on topic. The answer to the task if a name or nothing else is wanted."""
         w = self.w
-        own = [w.found] if w.is_question and not thing.text else []
-        if own and kind_of(name) == "entity":
-            asked = []
+        own_answers = [w.found] if w.is_question and not thing.text else []
+        if own_answers and kind_of(name) == "entity":
+            questions = []
         elif about[-1:] in ("?", "？"):
-            asked = [about]
+            questions = [about]
         else:
-            counted, chinese = form["type"] in ("integer", "number"), w.situation.language == "zh"
+            counted, zh = form["type"] in ("integer", "number"), w.situation.language == "zh"
             subject = thing.text or (w.theme if w.given else w.subject)
-            asked = [q for s in (phrase(name), about) if s for q in asks(s, subject, counted=counted, chinese=chinese)]
-        for question in asked:
-            found = w.reads(question, [] if w.sources else w.given)
-            if self._speaks(found, name, question, thing):
-                return found.value
-        answers = own if self.single or not asked else ()
-        return next((a.value for a in answers if a.value and a.confidence >= _LEAST), None)
+            questions = [q for s in (phrase(name), about) if s for q in asks(s, subject, counted=counted, chinese=zh)]
+        for question in questions:
+            answer = w.reads(question, [] if w.sources else w.given)
+            if self._is_relevant(answer, name, question, thing):
+                return answer.value
+        answers = own_answers if self.single or not questions else ()
+        return next((a.value for a in answers if a.value and a.confidence >= _MIN_CONFIDENCE), None)
 
-    def _speaks(self, found: Answer, name: str, question: str, thing: Referent) -> bool:
+    def _is_relevant(self, answer: Answer, name: str, question: str, thing: Referent) -> bool:
         """Whether the evidence is about the thing and has the field's head word, or the value has the right unit."""
         w = self.w
-        shown = "\n".join(f"{e.sentence} {e.source.title}" for e in found.evidence)
+        evidence = "\n".join(f"{e.sentence} {e.source.title}" for e in answer.evidence)
         subject = "" if w.given and not thing.text else thing.text or w.subject
-        strange = stems(w.theme) - stems(w.given_text) if w.given else subject and not contains_name(shown, subject)
-        whole = found.value == shown.strip(" .。\n")
-        if not found.value or whole or strange or contains_name(found.value, thing.text or subject):
+        foreign = stems(w.theme) - stems(w.given_text) if w.given else subject and not contains_name(evidence, subject)
+        is_quote = answer.value == evidence.strip(" .。\n")
+        if not answer.value or is_quote or foreign or contains_name(answer.value, thing.text or subject):
             return False
         ask = parse(question)
-        unit = ask.units and any(re.search(ask.units, quantity.unit) for quantity in numbers(found.value))
+        unit = ask.units and any(re.search(ask.units, quantity.unit) for quantity in numbers(answer.value))
         head = [stem(word) for word in words(phrase(name)) if lexicon.kind_of(word) != "time"][-1:]
-        told = analyse(shown)
-        speaks = any(root in told.roots or lexicon.groups(root) & told.groups.keys() for root in head)
-        return found.confidence >= _LEAST and (bool(unit) or not head or speaks)
+        analysed = analyse(evidence)
+        on_topic = any(root in analysed.roots or lexicon.groups(root) & analysed.groups.keys() for root in head)
+        return answer.confidence >= _MIN_CONFIDENCE and (bool(unit) or not head or on_topic)

@@ -71,10 +71,10 @@ class Orders:
 _TABLES = tomllib.loads(files("aiq.offline.engine").joinpath("orders.toml").read_text(encoding="utf-8"))
 
 
-def _pattern(told: str) -> re.Pattern[str]:
+def _pattern(pattern: str) -> re.Pattern[str]:
     for name, words in _TABLES["words"].items():
-        told = told.replace(f"{{{name}}}", words)
-    return re.compile(rf"(?<![A-Za-z0-9_])(?:{told})(?![A-Za-z0-9_])", re.IGNORECASE)
+        pattern = pattern.replace(f"{{{name}}}", words)
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:{pattern})(?![A-Za-z0-9_])", re.IGNORECASE)
 
 
 _RULES = [rule | {part: _pattern(rule[part]) for part in ("on", "with") if part in rule} for rule in _TABLES["rule"]]
@@ -92,7 +92,7 @@ _MISUSE = re.compile(
     r"\b(?:invent|mak(?:e|ing) up|fabricat|guess|chang|alter|missing|against|hallucinat|repeat|limit|if\b|only\b)", re.I
 )
 """Acts that are refused without refusing the thing itself."""
-_WORKED = re.compile(
+_EXAMPLE = re.compile(
     r"^[ \t]*(?:task|question|response|input)[ \t]*\d*:(?:(?!^[ \t]*-{3,}[ \t]*$).)*?"
     r"^[ \t]*(?:thought|observation|action|comment|evaluation|output)[ \t]*\d*:(?:(?!^[ \t]*-{3,}[ \t]*$).)*",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
@@ -118,7 +118,7 @@ _CALLING = re.compile(
     r"|调用|查询)",
     re.IGNORECASE,
 )
-_ONE = re.compile(
+_SINGLE = re.compile(
     r"\b(?:single|exactly|precisely|once|get|have|only|just|most|more|allow\w*|enough|limit\w*|budget|no|never)\b"
     r"|^\W*(?:\w+ly )?(?:make|run|perform|do|issue|conduct|search|call|send|one)\b.*(?<!suffice)$|次",
     re.IGNORECASE,
@@ -131,8 +131,8 @@ _PER_REPLY = re.compile(
 )
 _EXACTLY = re.compile("exactly|恰好|正好")
 _DATE = re.compile(r"\b[YMD]{1,4}([-/. ])[YMD]{1,4}\1[YMD]{1,4}\b|\bISO\b|\b\d{4}-\d\d-\d\d\b")
-_WRITTEN = re.compile(r"\b(?:write|give|form|format|like|follow|use|as|in|avoid|should)\b|写|格式", re.IGNORECASE)
-_FIXED = re.compile(
+_FORMAT_WORD = re.compile(r"\b(?:write|give|form|format|like|follow|use|as|in|avoid|should)\b|写|格式", re.IGNORECASE)
+_FIXED_VALUE = re.compile(
     r"(?:(?:leave|keep) (?=`\w+` (?:null|true|false)))?`(\w+)`[^`.]{0,30}?(?:(?<=` )|\b(?:always|must be|stays?"
     r"|remains?|kept)\b"
     r"[^`.]{0,12}?)\b(null|true|false)\b",
@@ -150,12 +150,12 @@ _MISSING = re.compile(
     r"|answer|say|turn|result|support)|n[’']t|unknown|unsure|lack|无法|不足|没有|找不到|不知道|不确定",
     re.IGNORECASE,
 )
-_WHOLE = re.compile(
+_FINISHED = re.compile(
     r"\b(?:all|everything|complete\w*|enough|suffic\w+|no(?:thing)? (?:more|further|else|is missing))\b|足够|全部|完整",
     re.I,
 )
 """Conditions under which the work is finished."""
-_NAMED = re.compile(r"\b(?:section|heading|list|header|titled|called|named|headed|entitled|under)\b", re.IGNORECASE)
+_HEADING = re.compile(r"\b(?:section|heading|list|header|titled|called|named|headed|entitled|under)\b", re.IGNORECASE)
 _TITLE = r"[\w ]*(?:title|name|标题)"
 _ENTRY = re.compile(
     rf"(?:^|`)\s*(?P<n>\[\^?(?:\d+|n)\]:?|\d+[.)]|[-*])\s*(?P<before>\W*)(?P<title>{_TITLE})(?P<between>\W{{1,5}}?)"
@@ -163,19 +163,19 @@ _ENTRY = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _PARTS = re.compile(r"\b(?:sections?|headings?|chapters?|parts)\b|章节|小节|部分|标题", re.IGNORECASE)
-_LISTED = re.compile(
+_SECTION_LIST = re.compile(
     rf"(?:{_PARTS.pattern}|\bstructure|\boutline)[^\n.:：]{{0,40}}[:：][ \t]*(?P<line>[^\n]*)"
     rf"(?P<items>(?:\n{ITEM}.+)*)",
     re.IGNORECASE,
 )
-_MARKED = re.compile(r"#{1,6}\W{0,4}(?:(?:for|is|are|marks?)\b|用于|表示)")
+_HEADING_MARKS = re.compile(r"#{1,6}\W{0,4}(?:(?:for|is|are|marks?)\b|用于|表示)")
 """Says how headings are marked, not what they are."""
 
 
 def follow(situation: Situation) -> Orders:
     """The orders in the situation's instructions, which take precedence over those in the task."""
-    told = f"{situation.task}\n\n{_FORM.sub(' ', _WORKED.sub(' ', ends(situation.instructions)))}"
-    orders = replace(Orders(language=situation.language, numbers=situation.numbers), **_ordered(told))
+    prompt = f"{situation.task}\n\n{_FORM.sub(' ', _EXAMPLE.sub(' ', ends(situation.instructions)))}"
+    orders = replace(Orders(language=situation.language, numbers=situation.numbers), **_prompt_orders(prompt))
     if not (orders.numbers and orders.cite in ("numbered", "link")):
         return orders
     heading = orders.reference_heading if orders.cite == "numbered" else None
@@ -183,113 +183,113 @@ def follow(situation: Situation) -> Orders:
 
 
 @lru_cache(maxsize=256)
-def _ordered(told: str) -> dict[str, Any]:
+def _prompt_orders(prompt: str) -> dict[str, Any]:
     """What a prompt orders, by field; cached, as the turns of a conversation share their prompt."""
-    found: dict[str, Any] = {"heading": "**Sources**"}
-    for clause in clauses(told):
+    orders: dict[str, Any] = {"heading": "**Sources**"}
+    for clause in clauses(prompt):
         for rule in _RULES:
-            found |= _ruled(clause, rule)
-        found |= dict(_counted(clause))
-        for name, value in _stated(clause):
-            found[name] = (*found.get(name, ()), value) if name in ("barred", "fields") else value
-    if names := _sections(told):
-        found.setdefault("sections", names)
-    cite = found.get("form", "numbered") if found.get("cited") else "none"
-    cite = "link" if cite in ("numbered", "footnote") and found.get("listed") is False else cite
+            orders |= _rule_orders(clause, rule)
+        orders |= dict(_limit_orders(clause))
+        for name, value in _stated_orders(clause):
+            orders[name] = (*orders.get(name, ()), value) if name in ("barred", "fields") else value
+    if names := _sections(prompt):
+        orders.setdefault("sections", names)
+    cite = orders.get("form", "numbered") if orders.get("cited") else "none"
+    cite = "link" if cite in ("numbered", "footnote") and orders.get("listed") is False else cite
     if cite in ("numbered", "footnote"):
-        found |= {"reference_heading": found["heading"]} | _entry(told)
-    return {name: value for name, value in found.items() if name in Orders.__dataclass_fields__} | {"cite": cite}
+        orders |= {"reference_heading": orders["heading"]} | _entry_form(prompt)
+    return {name: value for name, value in orders.items() if name in Orders.__dataclass_fields__} | {"cite": cite}
 
 
-def _ruled(clause: Clause, rule: dict[str, Any]) -> dict[str, Any]:
+def _rule_orders(clause: Clause, rule: dict[str, Any]) -> dict[str, Any]:
     """What a rule of the table makes of a clause."""
-    about = rule["on"].search(clause.text)
-    if about is None or ("with" in rule and not rule["with"].search(clause.before + clause.text)):
+    subject = rule["on"].search(clause.text)
+    if subject is None or ("with" in rule and not rule["with"].search(clause.before + clause.text)):
         return {}
-    start, end = about.span()
-    begins, ends_ = clause.part(start)
-    before, after = clause.text[begins:start], clause.text[end:ends_]
+    start, end = subject.span()
+    part_start, part_end = clause.part(start)
+    before, after = clause.text[part_start:start], clause.text[end:part_end]
     if ("when" not in rule and clause.conditional(start)) or re.search(r"\bwho\b", before):
         return {}
     negated = clause.negated(start, end)
-    open_ = _PARTIAL.match(after) or _MISUSE.search(before) if negated else "may" in rule and _MAY.search(clause.text)
-    ordered: dict[str, Any] = rule.get("no" if negated else "yes", {})
-    return {} if open_ else {rule["flag"]: not negated} if "flag" in rule else ordered
+    exempt = _PARTIAL.match(after) or _MISUSE.search(before) if negated else "may" in rule and _MAY.search(clause.text)
+    orders: dict[str, Any] = rule.get("no" if negated else "yes", {})
+    return {} if exempt else {rule["flag"]: not negated} if "flag" in rule else orders
 
 
-def _counted(clause: Clause) -> Iterator[tuple[str, Any]]:
+def _limit_orders(clause: Clause) -> Iterator[tuple[str, Any]]:
     """The limits in a clause: on the reply's length, on rounds, on calls in total or per reply."""
     for name, unit in _LENGTHS.items() if not _OF_A_PART.search(clause.text) else ():
         if any(bounds := limits(clause, unit)):
             yield name, bounds
-    for name, unit, of in (("rounds", ROUNDS, True), ("calls", _CALLS, _CALLING.search(clause.text))):
-        for part in _parted(clause, unit) if of else ():
+    for name, unit, applies in (("rounds", ROUNDS, True), ("calls", _CALLS, _CALLING.search(clause.text))):
+        for part in _limit_parts(clause, unit) if applies else ():
             least, most = limits(part, unit)
             at_once = name == "calls" and _PER_REPLY.search(part.text)
-            if most and (most > 1 or _ONE.search(clause.text)):
+            if most and (most > 1 or _SINGLE.search(clause.text)):
                 yield "most_at_once" if at_once else f"most_{name}", most
             if least and name == "calls" and not at_once and (least != most or _EXACTLY.search(part.text)):
                 yield "least_calls", least
 
 
-def _parted(clause: Clause, unit: str) -> list[Clause]:
+def _limit_parts(clause: Clause, unit: str) -> list[Clause]:
     """The clause, or its parts if several limit a unit and only some of them speak of each reply."""
     texts = re.split(r"(?<=,) ", clause.text)
     parts = [Clause(text, (), clause.before + clause.text[: clause.text.index(text)]) for text in texts]
-    bound = [part for part in parts if any(limits(part, unit))]
-    each = {_PER_REPLY.search(part.text) is not None for part in bound}
-    return bound if len(each) > 1 else [clause]
+    limiting = [part for part in parts if any(limits(part, unit))]
+    per_reply = {_PER_REPLY.search(part.text) is not None for part in limiting}
+    return limiting if len(per_reply) > 1 else [clause]
 
 
-def _stated(clause: Clause) -> Iterator[tuple[str, Any]]:
+def _stated_orders(clause: Clause) -> Iterator[tuple[str, Any]]:
     """What a clause spells out: the form of dates, fixed values of fields, the words for missing evidence, the
     headings of sections and of the references."""
-    if (date := _DATE.search(clause.text)) and _WRITTEN.search(clause.text):
+    if (date := _DATE.search(clause.text)) and _FORMAT_WORD.search(clause.text):
         form = date[0] if date[1] else "YYYY-MM-DD"
         form = form.replace("YYYY", "%Y").replace("MM", "%m").replace("DD", "%d")
         yield "date_form", None if clause.negated(date.start()) else form
-    fixed = _FIXED.search(clause.text)
+    fixed = _FIXED_VALUE.search(clause.text)
     if fixed and not clause.conditional(fixed.start()):
         yield "fields", (fixed[1], _CONSTANTS[fixed[2].lower()])
     saying = _SAYING.search(clause.text)
     if saying and clause.quotes and not clause.negated(saying.start()):
-        gives_up = [quote for quote in clause.quotes if _MISSING.search(quote)]
-        if gives_up or (clause.conditional(saying.start()) and _MISSING.search(clause.text[: saying.start()])):
-            yield "abstain", (gives_up or clause.quotes)[-1]
-        whole = _WHOLE.search(clause.text[: saying.start()]) if clause.conditional(saying.start()) else None
-        if whole and not clause.negated(whole.start()):
+        abstentions = [quote for quote in clause.quotes if _MISSING.search(quote)]
+        if abstentions or (clause.conditional(saying.start()) and _MISSING.search(clause.text[: saying.start()])):
+            yield "abstain", (abstentions or clause.quotes)[-1]
+        finished = _FINISHED.search(clause.text[: saying.start()]) if clause.conditional(saying.start()) else None
+        if finished and not clause.negated(finished.start()):
             yield "done", clause.quotes[-1]
     for quote in clause.quotes:
-        at = clause.text.find(f"`{quote}`")
-        if at >= 0 and clause.negated(at, at + len(quote) + 2) and not clause.conditional(at):
+        start = clause.text.find(f"`{quote}`")
+        if start >= 0 and clause.negated(start, start + len(quote) + 2) and not clause.conditional(start):
             yield "barred", quote
-        headed = quote.startswith(("#", "**"))
-        of_sources = _SOURCE.search(f"{quote} {clause.text}" if headed else quote)
-        if quote.strip("#* ") and of_sources and (headed or _NAMED.search(clause.text)):
-            yield "heading", quote if headed else f"## {quote}"
+        is_heading = quote.startswith(("#", "**"))
+        about_sources = _SOURCE.search(f"{quote} {clause.text}" if is_heading else quote)
+        if quote.strip("#* ") and about_sources and (is_heading or _HEADING.search(clause.text)):
+            yield "heading", quote if is_heading else f"## {quote}"
     parts = _PARTS.search(clause.text) or _PARTS.search(clause.before)
     names = [quote.lstrip("# ") for quote in clause.quotes if quote.strip("# ") and not _SOURCE.search(quote)]
     if parts and len(names) > 1 and not clause.negated(parts.start()):
         yield "sections", tuple(names)
 
 
-def _entry(told: str) -> dict[str, str]:
+def _entry_form(prompt: str) -> dict[str, str]:
     """The form of the lines in the reference list, from the prompt's own example."""
-    match = next(_ENTRY.finditer(told), None)
+    match = next(_ENTRY.finditer(prompt), None)
     if match is None:
         return {}
     number = re.sub(r"\d+|(?<=[\[^])n(?=\])", "{n}", match["n"])
     return {"reference_form": f"{number} {match['before']}{{title}}{match['between']}{{url}}{match['after']}"}
 
 
-def _sections(told: str) -> tuple[str, ...]:
+def _sections(prompt: str) -> tuple[str, ...]:
     """The headings that the prompt lists after a colon, on one line or several."""
-    for match in _LISTED.finditer(told):
+    for match in _SECTION_LIST.finditer(prompt):
         line = match["line"].rstrip(".。")
-        if _MARKED.search(line):
+        if _HEADING_MARKS.search(line):
             continue
-        parted = re.split("[;；]" if re.search("[;；]", line) else r"[,，、]|\band\b|和", line)
-        for items in (parted, re.findall(rf"^{ITEM}(.+)$", match["items"], re.MULTILINE)):
+        pieces = re.split("[;；]" if re.search("[;；]", line) else r"[,，、]|\band\b|和", line)
+        for items in (pieces, re.findall(rf"^{ITEM}(.+)$", match["items"], re.MULTILINE)):
             names = [name for item in items if (name := item.strip(" \"'“”`*#"))]
             if len(names) > 1 and all(len(name.split()) <= 8 and not name.endswith((".", "。")) for name in names):
                 return tuple(names)

@@ -8,13 +8,13 @@ from aiq.offline.engine.source import KEY, Source, day_of
 
 ACTION = re.compile(r"(?i)(?P<next>next|下一).*(?:action|step|行动)$|(?:thought|action|思考|行动)s?$")
 """Labels of the next action, and of earlier thoughts and actions."""
-_WORK = re.compile(r"(?i)(?:result|observation|finding|answer)s?$|结果$|发现$")
+_RESULT = re.compile(r"(?i)(?:result|observation|finding|answer)s?$|结果$|发现$")
 """Labels of the results of others' work."""
 _REFERENCE = re.compile(
     rf"\s*[\[【(]?(?P<n>\d{{1,3}})[\]】).:：]+\s*(?P<title>\S[^\n]{{0,300}}?)[\s(（<:：|–—-]+"
     rf"(?P<url>{KEY})[)）>]*(?P<rest>[^\n]{{0,100}})"
 )
-_ANSWERED = re.compile(
+_ANSWER = re.compile(
     r"(?i)(?P<head>\s*(?:#[^\n]*\n)?)(?:[\w ]{1,20}: )?"
     r"(?:(?:the answer is|(?:according to the sources, )?it is|the sources say:|答案是|根据资料，是)\s*"
     r"(?P<value>[^\n]{1,300}?)"
@@ -33,11 +33,11 @@ class GivenAnswer(NamedTuple):
 def references(text: str) -> dict[int, Source]:
     """The sources by number, if the text is nothing but a list of numbered titles and keys."""
     lines = [line for line in text.splitlines() if line.strip()]
-    found = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
-    if len(found) < len(lines):
+    matches = [match for line in lines if (match := _REFERENCE.fullmatch(line))]
+    if len(matches) < len(lines):
         return {}
     return {
-        int(m["n"]): Source("", m["url"], m["title"], day_of(m["rest"].rpartition(",")[2], exact=True)) for m in found
+        int(m["n"]): Source("", m["url"], m["title"], day_of(m["rest"].rpartition(",")[2], exact=True)) for m in matches
     }
 
 
@@ -49,8 +49,8 @@ def headings(text: str) -> tuple[str, ...]:
 
 def answered(label: str, text: str) -> tuple[GivenAnswer | None, str]:
     """The answer in the first words of a result of others' work ("It is 12 [1]."), and the text without them."""
-    said = _ANSWERED.match(text) if _WORK.search(label) else None
-    if said is None:
+    match = _ANSWER.match(text) if _RESULT.search(label) else None
+    if match is None:
         return None, text
-    found = GivenAnswer("value", said["value"]) if said["value"] else GivenAnswer("premise", said["premise"])
-    return found, f"{said['head']}{text[said.end() :]}"
+    answer = GivenAnswer("value", match["value"]) if match["value"] else GivenAnswer("premise", match["premise"])
+    return answer, f"{match['head']}{text[match.end() :]}"
