@@ -55,9 +55,9 @@ class Tool:
 
     def agent(self, does: str) -> str | None:
         """The sub-agent whose name says what it does (a pattern), from a schema's options or a description's list."""
-        listed = re.findall(r"(?m)^\s*[-*•]\s*[`\"']?([\w-]+)[`\"']?\s*[:：-]", self.description)
+        items = re.findall(r"(?m)^\s*[-*•]\s*[`\"']?([\w-]+)[`\"']?\s*[:：-]", self.description)
         options = [str(option) for schema in self.parameters.values() for option in schema.get("enum") or ()]
-        return next((name for name in options or listed if re.search(does, name.casefold())), None)
+        return next((name for name in options or items if re.search(does, name.casefold())), None)
 
     def call(self, **given: str | None) -> ToolCall:
         """A call with what is given (by meaning: query, url, agent, path, text), each under the first parameter that
@@ -65,40 +65,40 @@ class Tool:
         free = dict(self.parameters)
         arguments: dict[str, Any] = {}
         for meaning, value in given.items():
-            fits = [name for name in free if value is not None and _takes(free[name], value)]
-            named = [name for name in fits if re.search(_MEANT[meaning], name.casefold())]
-            if name := next(iter(named or (fits if meaning != "agent" else [])), None):
+            candidates = [name for name in free if value is not None and _takes(free[name], value)]
+            matches = [name for name in candidates if re.search(_MEANT[meaning], name.casefold())]
+            if name := next(iter(matches or (candidates if meaning != "agent" else [])), None):
                 arguments[name] = [value] if types(free.pop(name))[0] == "array" else value
         return call(self.name, **arguments, **{name: _plain(free[name]) for name in self.needed if name in free})
 
     def fit(self, task: str) -> float:
         """How well a tool's description fits a task: the number of shared words; else 0.5 for a general tool."""
-        said = f"{phrase(self.name)} {self.says}"
-        return len(stems(said) & stems(task)) or 0.5 * bool(_GENERAL.search(said))
+        text = f"{phrase(self.name)} {self.says}"
+        return len(stems(text) & stems(task)) or 0.5 * bool(_GENERAL.search(text))
 
 
 def understand(spec: ToolSpec) -> Tool:
     """What a tool is for: the kind with the most weight of signs in its name, parameters and description."""
     function, schema = spec.function, spec.function.parameters
-    known = {name: about if isinstance(about, dict) else {} for name, about in schema.get("properties", {}).items()}
-    needed = tuple(name for name in schema.get("required") or () if name in known)
-    named, given = phrase(function.name), " ".join(map(phrase, needed or known))
-    first = _first(function.description)
-    opening = " ".join(_LEAD.sub("", first).split()[:3])
-    places = (_NAME, named), (_PARAMETER, given), (_FIRST_SENTENCE, first)
-    weights = {kind: sum(worth for worth, text in places if pattern.search(text)) for kind, pattern in _KINDS.items()}
-    if not _KINDS["fetch"].search(given) and any(_ADDRESS.search(about(known[name])) for name in needed):
+    properties = {name: part if isinstance(part, dict) else {} for name, part in schema.get("properties", {}).items()}
+    needed = tuple(name for name in schema.get("required") or () if name in properties)
+    name_words, parameter_words = phrase(function.name), " ".join(map(phrase, needed or properties))
+    sentence = _first(function.description)
+    opening = " ".join(_LEAD.sub("", sentence).split()[:3])
+    texts = (_NAME, name_words), (_PARAMETER, parameter_words), (_FIRST_SENTENCE, sentence)
+    weights = {kind: sum(weight for weight, text in texts if pattern.search(text)) for kind, pattern in _KINDS.items()}
+    if not _KINDS["fetch"].search(parameter_words) and any(_ADDRESS.search(about(properties[name])) for name in needed):
         weights["fetch"] += _PARAMETER
     for kind in _LOOKING:
         weights[kind] += _OPENING * bool(_KINDS[kind].search(opening))
-    if any(re.search(_MEANT["query"], name) for name in given.split()):
+    if any(re.search(_MEANT["query"], name) for name in parameter_words.split()):
         weights["search"] += _PARAMETER
     weights["fields"] *= not needed
-    if re.search(_MEANT["path"], given):  # a tool that takes a path works on files, whatever its verb
+    if re.search(_MEANT["path"], parameter_words):  # a tool that takes a path works on files, whatever its verb
         weights["search"] = weights["fetch"] = 0
     best = max(weights, key=lambda kind: weights[kind])
     kind = best if weights[best] >= _PARAMETER else "other"
-    parameters = {name: known[name] for name in (*needed, *known)}
+    parameters = {name: properties[name] for name in (*needed, *properties)}
     return Tool(function.name, function.description, kind, schema, parameters, needed)
 
 
@@ -131,5 +131,5 @@ def _plain(schema: Mapping[str, Any]) -> Any:
 def types(schema: Mapping[str, Any]) -> list[str]:
     """The types that a parameter may have besides null; string if it states none."""
     kinds = schema.get("type") or [option.get("type") for option in schema.get("anyOf", ())]
-    stated = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind not in ("null", None)]
-    return stated or ["string"]
+    names = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind not in ("null", None)]
+    return names or ["string"]
