@@ -127,7 +127,7 @@ def groups(root: str) -> frozenset[int]:
 
 
 @cache
-def _common() -> frozenset[str]:
+def _common_words() -> frozenset[str]:
     return frozenset(word for line in vocabulary().lines for word in line) | vocabulary().classes.keys()
 
 
@@ -139,7 +139,7 @@ def is_common(word: str) -> bool:
     """
     low = word.lower()
     lemmas = getAllLemmas(low)
-    return low in _common() or (bool(lemmas) and low not in lemmas.get("NOUN", ()))
+    return low in _common_words() or (bool(lemmas) and low not in lemmas.get("NOUN", ()))
 
 
 @lru_cache(maxsize=32768)

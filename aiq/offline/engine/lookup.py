@@ -20,7 +20,7 @@ SURE = 0.6
 _SAME_DAYS = 60
 """Evidence that is newer by no more than this counts as equally old."""
 
-_RIVAL = 0.7
+_RIVAL_SHARE = 0.7
 """A newer value whose score is at least this share of the best one's replaces it."""
 
 
@@ -60,7 +60,7 @@ class Lookup:
         if not ranked or ask.past or is_lasting:
             return ranked
         first = ranked[0]
-        thresholds = [_RIVAL * first.score, _RIVAL * first.hit.score, 0.5 * first.hit.own_share]
+        thresholds = [_RIVAL_SHARE * first.score, _RIVAL_SHARE * first.hit.score, 0.5 * first.hit.own_share]
         rivals = [c for c in ranked if all(map(ge, (c.score, c.hit.score, c.hit.own_share), thresholds))]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score))
         if (newest.hit.day - first.hit.day).days <= _SAME_DAYS:
@@ -77,12 +77,12 @@ class Lookup:
 
     def queries(self, ask: Ask, score: float) -> tuple[str, ...]:
         """Queries for an ask: its names and words, then synonyms while nothing good has been found."""
-        wordings = _forms(ask)
+        wordings = _wordings(ask)
         unsent = [form for form in wordings if key(form) not in self.asked]
         return tuple(unsent[:2]) if score < SURE and len(wordings) - len(unsent) < 3 else ()
 
 
-def _forms(ask: Ask) -> list[str]:
+def _wordings(ask: Ask) -> list[str]:
     """Wordings of a query, best first."""
     terms = [word for word in ask.words if word not in ask.names]
     wordings = [" ".join([*ask.names, *terms])]
@@ -121,17 +121,17 @@ def corrected(text: str, look: Lookup) -> Finding | None:
             return Finding(hit.sentence.text, (hit.evidence,), 0.7, premise=True)
     state_words = set(parse(_ENDS.sub(" ", ask.text)).words) if _ENDS.search(text) else set()
     lasting = tuple(word for word in ask.words if word in state_words)
-    if lasting and (ongoing := _ongoing(ask, lasting, look)):
+    if lasting and (ongoing := _ongoing_state(ask, lasting, look)):
         return ongoing
     is_confirmed = any(hit.own_share >= 0.3 and not denies(hit) for hit in hits)
-    return None if is_confirmed or len(ask.names) < 2 else _contradicted(ask, lasting or ask.words, look)
+    return None if is_confirmed or len(ask.names) < 2 else _contradiction(ask, lasting or ask.words, look)
 
 
 def _names_all(hit: Hit, ask: Ask) -> bool:
     return all(name in f"{hit.page.title.text} {hit.sentence.text}" for name in ask.names)
 
 
-def _contradicted(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
+def _contradiction(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
     """Another value in place of one of the names, if the evidence gives that one and never the name in question."""
     for name in reversed(ask.names):
         other_names = tuple(other for other in ask.names if other != name)
@@ -146,7 +146,7 @@ def _contradicted(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | N
     return None
 
 
-def _ongoing(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
+def _ongoing_state(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
     """The state that the question says has ended, if the evidence shows it continuing and does not report its end."""
     end_words = tuple(word for word in ask.words if word not in words)
     end_hits = look.material.find(replace(ask, words=end_words), 6) if end_words else []

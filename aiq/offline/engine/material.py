@@ -25,7 +25,7 @@ class Element(NamedTuple):
     end: int
 
 
-_OPEN = re.compile(r"(?<!`)<([A-Za-z][\w.:-]*(?: [A-Z][\w-]*)*)((?:\s+[\w:-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>")
+_TAG = re.compile(r"(?<!`)<([A-Za-z][\w.:-]*(?: [A-Z][\w-]*)*)((?:\s+[\w:-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>")
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _HTML = re.compile(r"(?i)<(?:!doctype html|html|body|head|div|p|h[1-6]|ul|ol|span)\b[^<>]*>")
 _ERROR = re.compile(
@@ -41,10 +41,10 @@ _NAMES = {
     "date": r"(?i).*(?:date|publi|modified|created|posted|发布|日期|时间).*|.*time|(?:.*_)?age",
 }
 """Patterns for names of fields; the first that matches and holds a value of that form counts."""
-_ASIDE = re.compile(
+_IGNORED = re.compile(
     r"(?i).*(?:image|thumb|icon|logo|query|question|prompt|instruction|score|engine).*|.*type|isError|is_error"
 )
-_PAGE = {
+_PAGE_PATHS = {
     "key": "string(//link[@rel='canonical']/@href | //meta[@property='og:url']/@content)",
     "title": "string((//title | //h1)[1])",
     "day": (
@@ -72,7 +72,7 @@ def sources(text: str, *, key: str = "") -> list[Source]:
         results = _rows([_as_value(element) for element in parts], outer)
         if any(source.key for source in results):
             return results
-    return sources_in(re.sub(r"</[\w:. -]+>", "", _OPEN.sub("", text)) if parts else text, outer)
+    return sources_in(re.sub(r"</[\w:. -]+>", "", _TAG.sub("", text)) if parts else text, outer)
 
 
 def parsed(text: str) -> list[Any] | None:
@@ -114,7 +114,7 @@ def rows(text: str) -> list[dict[str, Any]]:
 def elements(text: str) -> Iterator[Element]:
     """The outermost elements of a text, in order; a tag that is never closed counts as text."""
     position, unclosed = 0, set()
-    while match := _OPEN.search(text, position):
+    while match := _TAG.search(text, position):
         label, position = match[1], match.end()
         end = -1 if label in unclosed else text.find(f"</{label}>", position)
         if end < 0:
@@ -156,7 +156,7 @@ def _rows(value: Any, outer: Source) -> list[Source]:
         return []
     if plan_lists(value):  # planned queries are not evidence
         return [source for source in _rows(list(value.values()), outer) if source.key]
-    fields, children = _flat(value)
+    fields, children = _flatten(value)
     base = _row(fields, outer)
     prose = [text for text in fields.values() if is_prose(text) and text != base.title]
     if base.key == outer.key:
@@ -171,19 +171,19 @@ def _rows(value: Any, outer: Source) -> list[Source]:
     return [*([replace(base, text=text)] if text else []), *nested_sources]
 
 
-def _flat(row: Mapping[str, Any]) -> tuple[dict[str, str], list[Any]]:
+def _flatten(row: Mapping[str, Any]) -> tuple[dict[str, str], list[Any]]:
     """A row's plain fields as strings, with those of small objects in it (`metadata`), and what may contain rows."""
     fields: dict[str, str] = {}
     containers: list[Any] = []
     for name, value in row.items():
-        subfields, subrows = _flat(value) if isinstance(value, dict) else ({}, [])
+        subfields, subrows = _flatten(value) if isinstance(value, dict) else ({}, [])
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             value = "\n".join(value)
         if isinstance(value, list) or subrows or any(map(is_prose, subfields.values())):
             containers.append(value)
         elif subfields:
             fields |= {key: text for key, text in subfields.items() if key not in fields}
-        elif value and value is not True and not _ASIDE.fullmatch(name):
+        elif value and value is not True and not _IGNORED.fullmatch(name):
             fields[name] = str(value).strip()
     return fields, containers
 
@@ -206,7 +206,7 @@ def _page(page: str, outer: Source) -> Source:
     tree = load_html(page)
     if tree is None:
         return replace(outer, text=page)
-    meta = {name: " ".join(tree.xpath(path).split()) for name, path in _PAGE.items()}
+    meta = {name: " ".join(tree.xpath(path).split()) for name, path in _PAGE_PATHS.items()}
     for node in tree.xpath("//head | //script | //style | //nav | //footer | //noscript"):
         node.drop_tree()
     for link in tree.xpath("//a[starts-with(@href, 'http')]"):

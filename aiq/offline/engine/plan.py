@@ -24,7 +24,7 @@ Called = tuple[str, dict[str, Any], list[int]]
 """What is called, its arguments, and the positions of the calls that it waits for."""
 
 _DUTIES = {duty: re.compile(signs, re.IGNORECASE) for duty, signs in TABLES["duties"].items()}
-_STATED = re.compile(r"(?m)^\W*(?P<label>[A-Za-z][A-Za-z _-]{1,40}):[ \t]*(?P<number>\d+)\b")
+_COUNTS = re.compile(r"(?m)^\W*(?P<label>[A-Za-z][A-Za-z _-]{1,40}):[ \t]*(?P<number>\d+)\b")
 _CHECKED = re.compile(r"(?im)^\W*[^\n:]*\b(?:gaps?|valid\w*)\b[^\n:]*:\s*(?!\S*(?:continue|needs|fail|insuffic))")
 """Where the state says that a check found nothing more to look for."""
 _AGENT, _TOOL = re.compile(r"agent|worker|assistant|specialist"), re.compile(r"tool|function")
@@ -84,7 +84,7 @@ class Plan:
         """The sub-agents to call: the planner if there is no plan yet; the reader if something is unread, followed by
         the checker; if nothing else is to be called, the checker, or the writer once the check found nothing missing.
         The caller fills in the arguments."""
-        situation, planned, unread = self.situation, self._stated("planned"), self._stated("unread")
+        situation, planned, unread = self.situation, self._stated_count("planned"), self._stated_count("unread")
         duties = ["plan"] * (planned == 0 or (planned is None and not situation.sources)) + ["read"] * bool(unread)
         if duties == ["read"]:
             duties += [] if Collected(situation).applies else ["check"]
@@ -98,9 +98,9 @@ class Plan:
     def _does(self, name: str, duty: str) -> bool:
         return _DUTIES[duty].search(f"{phrase(name)}: {self.offered[name].description}") is not None
 
-    def _stated(self, duty: str) -> int | None:
+    def _stated_count(self, duty: str) -> int | None:
         """The number that the state in the prompt gives for what is planned or unread."""
-        matches = _STATED.finditer(self.situation.instructions)
+        matches = _COUNTS.finditer(self.situation.instructions)
         return next((int(match["number"]) for match in matches if _DUTIES[duty].search(match["label"])), None)
 
     def action(self, options: Sequence[str]) -> str | None:

@@ -79,8 +79,8 @@ _DOING = re.compile(r"\bwhat (?:do|does|did|was|were|is|are|would|will|has|had|k
 _KIND_OF_NOUN = {"time": "date", "color": "colour", "colour": "colour", "material": "material", "stone": "material"}
 _KIND_OF_NOUN |= {"wood": "material", "metal": "material"} | dict.fromkeys(("name", "nickname", "title"), "name")
 _KIND_OF_NOUN |= dict.fromkeys(("job", "profession", "occupation", "trade", "living"), "occupation")
-_SAYING = {"date": "year years date time", "reason": "reason come made caused led prompted drove"}
-_SAYING |= {"occupation": "living"}
+_KIND_WORDS = {"date": "year years date time", "reason": "reason come made caused led prompted drove"}
+_KIND_WORDS |= {"occupation": "living"}
 """Words that only state the kind of the answer."""
 
 
@@ -123,21 +123,21 @@ def parse(question: str) -> Ask:
     kind, match = next(((k, m) for pattern, k in _KINDS if (m := re.search(pattern, clause))), ("", None))
     measure = match[1] if match and kind == "how" else ""
     if is_chinese(text):
-        kind, head, units = _in_chinese(text, kind)
+        kind, head, units = _from_chinese(text, kind)
     else:
-        kind, head, units = _how(measure, low) if measure else _of_noun(core) if not kind else (kind, "", "")
+        kind, head, units = _from_how(measure, low) if measure else _from_noun(core) if not kind else (kind, "", "")
     content = _words(core, names)
     if kind in _UNSETTLED and not is_chinese(text):
-        kind, head, units = _of_words(low, content, kind, head, units)
+        kind, head, units = _from_words(low, content, kind, head, units)
     if kind == "date" and (unit := re.search(r"\b(?:year|month|day|date|century|decade)s?\b", low)):
         head = unit.group()
-    kind_words = {measure, *_SAYING.get(kind, "").split()}
+    kind_words = {measure, *_KIND_WORDS.get(kind, "").split()}
     words = [table("measures").get(measure), *(w for w in content if w.lower() not in kind_words)]
     current, past = _NOW.search(core) is not None, _PAST.search(core) is not None
     return Ask(text, kind, head, units, names, tuple(dict.fromkeys(filter(None, words))), current, past)
 
 
-def _of_words(low: str, words: Sequence[str], *default: str) -> tuple[str, str, str]:
+def _from_words(low: str, words: Sequence[str], *default: str) -> tuple[str, str, str]:
     """Kind, head and units from the nouns of a question whose question word tells nothing ("its headcount, please")."""
     if re.search(r"\byear\b", low) and "how many years" not in low:
         return "date", "year", ""
@@ -151,7 +151,7 @@ def _of_words(low: str, words: Sequence[str], *default: str) -> tuple[str, str, 
     return kind, head or default[1], table("units").get(head.lower(), "") if kind == "number" else ""
 
 
-def _how(word: str, low: str) -> tuple[str, str, str]:
+def _from_how(word: str, low: str) -> tuple[str, str, str]:
     """Kind, head and units that "how tall", "how many ..." or "how often" ask for."""
     measure, units = table("measures").get(word, ""), table("units")
     if word in ("many", "much") and (noun := re.search(r"\bhow (?:many|much) (\w+)", low)):
@@ -166,7 +166,7 @@ def _how(word: str, low: str) -> tuple[str, str, str]:
     return kind, "", units.get(measure, "")
 
 
-def _of_noun(text: str) -> tuple[str, str, str]:
+def _from_noun(text: str) -> tuple[str, str, str]:
     """Kind, head and units that "what" or "which" asks for, by its noun."""
     phrase = re.sub(r"\b(?:kind|type|sort)s? of ", "", text)
     run = _OF_WHAT.search(phrase) or re.search(rf"\b(?:the|an?)\s+{_RUN}", text)
@@ -196,7 +196,7 @@ def _head(run: str) -> str:
     return noun
 
 
-def _in_chinese(text: str, kind: str) -> tuple[str, str, str]:
+def _from_chinese(text: str, kind: str) -> tuple[str, str, str]:
     """Kind, head and units that a Chinese question asks for."""
     if kind == "number":
         pattern = r"(人)口|居民|多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)"
@@ -205,11 +205,11 @@ def _in_chinese(text: str, kind: str) -> tuple[str, str, str]:
         units = str(table("units").get(table("measures").get(sign, ""), ""))
         return kind, "", units or (sign if sign not in PARTICLES else "")
     run = re.search(r"哪(?:一)?[个所家座条种项]?([^\W\d]{1,3})", text)
-    nouns = [run[1][:n] for n in (3, 2, 1) if kind_of(run[1][:n])] if run and kind in _NAMED else []
+    nouns = [run[1][:n] for n in (3, 2, 1) if kind_of(run[1][:n])] if run and kind in _NAMED_KINDS else []
     return kind or "phrase", (*nouns, "")[0], ""
 
 
-_NAMED = ("place", "organisation", "name")
+_NAMED_KINDS = ("place", "organisation", "name")
 
 
 def _entities(text: str) -> tuple[str, ...]:
@@ -267,7 +267,7 @@ _DESCRIPTION = re.compile(
     r"|(?<=k)p[^Nxc]*(?:N(?:pN)*[kn]*)?)"
     r"(?:p[Nd]|p(?=c|$))?"
 )
-"""A noun with a clause or preposition, up to a verb outside it, as tags of words (see `_tagged`)."""
+"""A noun with a clause or preposition, up to a verb outside it, as tags of words (see `_tag_words`)."""
 
 _ASKED_ITSELF = re.compile(
     r"(?:(?:who|what|which)(?:'s| is| are| was| were| has been)?(?: currently| now)?|name)?|.*\bwhich of"
@@ -316,17 +316,17 @@ def description(question: str) -> Description | None:
     """The innermost description; None if the question has none."""
     text = rewritten(question)
     if is_chinese(text):
-        return _described_in_chinese(text)
-    tags, places = _tagged(text)
+        return _chinese_description(text)
+    tags, places = _tag_words(text)
     for i in range(len(tags) - 2, -1, -1):
         match = _DESCRIPTION.match(tags, i + 1) if tags[i] in "tio" else None
         is_definite = match and (tags[i] != "i" or tags[match.end("head")] in "wh")
-        if match and is_definite and (found := _described(text, tags, places, match)):
+        if match and is_definite and (found := _description(text, tags, places, match)):
             return found
     return None
 
 
-def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
+def _tag_words(text: str) -> tuple[str, list[tuple[int, int]]]:
     """A tag for each word, and its position.
 
     N: name, d: number, t, i, o: "the", "a", "its", p: preposition, h: "that", w: "where", x: auxiliary, f: other
@@ -356,7 +356,7 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
     return tags, places
 
 
-def _described(text: str, tags: str, places: list[tuple[int, int]], match: re.Match[str]) -> Description | None:
+def _description(text: str, tags: str, places: list[tuple[int, int]], match: re.Match[str]) -> Description | None:
     """The description that matched, unless it says nothing or is what the question itself asks for."""
     start, link, end = match.start(), match.end("head"), match.end()
     content = [n for n in range(link + 1, end) if tags[n] == "N" or places[n][1] - places[n][0] > 3]
@@ -371,13 +371,13 @@ def _described(text: str, tags: str, places: list[tuple[int, int]], match: re.Ma
     return Description(places[start - 1][0], places[end - 1][1], ask)
 
 
-_OF = re.compile(r"(?P<of>[^，。？、,?]{2,40}?)的(?P<head>[^，。？、,?的是]{1,6})")
+_CHINESE_OF = re.compile(r"(?P<of>[^，。？、,?]{2,40}?)的(?P<head>[^，。？、,?的是]{1,6})")
 _ASKED_IN_CHINESE = re.compile(r"(?:是|叫|为|在)?(?:谁|什么|哪里|哪.{0,4}|什么名字|何人|何处)(?:呢|啊)?")
 
 
-def _described_in_chinese(text: str) -> Description | None:
+def _chinese_description(text: str) -> Description | None:
     """The first link of a chain "X的A的B": what "X的A" refers to, if something is asked about it."""
-    for match in _OF.finditer(text):
+    for match in _CHINESE_OF.finditer(text):
         first = re.split(r"[有多少几哪什谁，]|" + PARTICLES_PATTERN, match["head"])[0]
         noun = next((first[:n] for n in range(len(first), 0, -1) if kind_of(first[:n])), "")
         end = match.start("head") + len(noun)

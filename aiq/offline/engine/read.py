@@ -64,7 +64,7 @@ class Situation:
     def actions(self, *, next_one: bool) -> tuple[str, ...]:
         """The queries of the next action that the prompt wants, or of the actions it reports as done."""
         actions = [(action, b.text) for b in self.blocks if (action := given.ACTION.search(b.label))]
-        return tuple(name for action, text in actions if bool(action["next"]) == next_one for _, name in _listed(text))
+        return tuple(name for action, text in actions if bool(action["next"]) == next_one for _, name in _entries(text))
 
 
 _TASK_WORD = r"(?:question|task|query|topic|request|problem|brief|goal|objective|subject|inquiry)"
@@ -152,7 +152,7 @@ _URGING_WORDS = """
 """
 _URGING = frozenset(_URGING_WORDS.split())
 """Words that only urge the model on; a message of nothing else asks for nothing new."""
-_LONG = 30_000
+_END_LENGTH = 30_000
 """Characters at the start and end of a message that may ask and instruct; anything in between is pasted text."""
 
 
@@ -190,16 +190,16 @@ def read(request: ChatRequest) -> Situation:
         sources += material.sources(step.result or "", key=address) if step.brings_sources else []
     texts = [prompts[number] for number in prompts if messages[number].role == "user"]
     texts += [b.text for b in marked if not given.ACTION.search(b.label)] + [step.result or "" for step in steps]
-    entries = dict.fromkeys(entry for text in texts for entry in _listed(text))
+    entries = dict.fromkeys(entry for text in texts for entry in _entries(text))
     return Situation(
         request=request,
         task=task,
         instructions="\n\n".join(filter(None, prompts.values())),
         history=tuple(history),
         blocks=tuple(marked),
-        sources=tuple(source for source in _merged(sources) if source.text),
+        sources=tuple(source for source in _merge(sources) if source.text),
         steps=tuple(steps),
-        now=_now("\n".join(prompts.values())),
+        now=_stated_date("\n".join(prompts.values())),
         language="zh" if is_chinese(task) else "en",
         queries=tuple(name for is_section, name in entries if not is_section),
         sections=tuple(name for is_section, name in entries if is_section),
@@ -211,7 +211,7 @@ def read(request: ChatRequest) -> Situation:
 
 def ends(told: str) -> str:
     """The start and end of a prompt's text; the middle is dropped if it is too long to be instructions."""
-    return told if len(told) <= 2 * _LONG else f"{told[:_LONG]}\n\n{told[-_LONG:]}"
+    return told if len(told) <= 2 * _END_LENGTH else f"{told[:_END_LENGTH]}\n\n{told[-_END_LENGTH:]}"
 
 
 def _kind(label: str) -> str:
@@ -219,7 +219,7 @@ def _kind(label: str) -> str:
     return next((kind for kind, pattern in _KINDS.items() if pattern.search(label)), "")
 
 
-def _now(prompt: str) -> date | None:
+def _stated_date(prompt: str) -> date | None:
     """The current date, if a prompt states it."""
     return next(filter(None, (day_of(match["day"], exact=True) for match in _NOW.finditer(ends(prompt)))), None)
 
@@ -255,11 +255,11 @@ def _passage(text: str) -> list[Block]:
     questions = [s for s in texts if s[-1] in "?？"]
     statements = [s for s in texts if s not in questions]
     is_alone = len(questions) == 1 and questions[0] in (texts[0], texts[-1]) and is_prose(" ".join(statements))
-    is_passage = is_alone and not any(map(_orders, statements))
+    is_passage = is_alone and not any(map(_is_order, statements))
     return [Block("material", "\n".join(statements)), Block("task", _LABEL.sub("", questions[0]))] if is_passage else []
 
 
-def _orders(sentence: str) -> bool:
+def _is_order(sentence: str) -> bool:
     """Whether a sentence says what to do, or mentions the user or the model."""
     verb = _ORDER.match(sentence)
     addresses = _PERSONAL.search(sentence) or _RESUMES.match(sentence)
@@ -305,12 +305,12 @@ def _task(request: ChatRequest, blocks: dict[int, list[Block]], prompts: dict[in
     candidates = [number for number in prompts if number not in harness or len(prompts) < 2]
     for is_user, number in sorted(((request.messages[n].role == "user", n) for n in candidates), reverse=True):
         tasks = [block.text for block in blocks[number] if block.kind == "task"]
-        if task := tasks[-1] if tasks else _asked(prompts[number], is_user=is_user):
+        if task := tasks[-1] if tasks else _untagged_task(prompts[number], is_user=is_user):
             return number, task
     return -1, ""
 
 
-def _asked(text: str, *, is_user: bool) -> str:
+def _untagged_task(text: str, *, is_user: bool) -> str:
     """The task in a message that does not tag it; empty if it only urges the model on or refers to a conversation."""
     text = _DATED.sub("", ends(text))
     labelled = [m for m in _LABELLED.finditer(text) if _kind(m["label"]) != "told"]
@@ -337,7 +337,7 @@ def _turns(text: str) -> list[tuple[str, str]]:
 # evidence, and what is listed to be looked up
 
 
-def _merged(sources: Iterable[Source]) -> Iterable[Source]:
+def _merge(sources: Iterable[Source]) -> Iterable[Source]:
     """One source per key: what the first one says, then what only the others say."""
     by_key: dict[str, Source] = {}
     for source in sources:
@@ -349,7 +349,7 @@ def _merged(sources: Iterable[Source]) -> Iterable[Source]:
     return by_key.values()
 
 
-def _listed(text: str) -> Iterator[tuple[bool, str]]:
+def _entries(text: str) -> Iterator[tuple[bool, str]]:
     """The entries of labelled lists and plans: whether each is a section, and its name."""
     lists = [
         (match["label"], re.findall(rf"(?m)^{ITEM}(.+)$", match["items"]) or re.split("[;；]", match["line"]))

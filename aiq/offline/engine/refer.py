@@ -59,9 +59,9 @@ def standalone(task: str, history: tuple[tuple[str, str], ...]) -> str:
         return task
     if _RECALLS.search(task):
         turns = _turns(history)
-        return _recalled(task, turns).question if turns else task
+        return _recalled_turn(task, turns).question if turns else task
     if _mentions(task):
-        return _resolved(task, _turns(history))
+        return _resolve(task, _turns(history))
     return task
 
 
@@ -69,13 +69,13 @@ def _turns(history: Sequence[tuple[str, str]]) -> list[Turn]:
     turns: list[Turn] = []
     for role, text in history:
         if role == "user":
-            turns.append(Turn(_resolved(text, turns) if _mentions(text) else text, ""))
+            turns.append(Turn(_resolve(text, turns) if _mentions(text) else text, ""))
         elif turns:
             turns[-1] = turns[-1]._replace(reply=prose(text))
     return turns
 
 
-def _recalled(task: str, turns: Sequence[Turn]) -> Turn:
+def _recalled_turn(task: str, turns: Sequence[Turn]) -> Turn:
     """The turn that a question about an earlier answer means: by its number, else by the words they share."""
     index = next((n for n, pattern in enumerate(_ORDINALS) if re.search(pattern, task, re.IGNORECASE)), None)
     if index is not None and index < len(turns):
@@ -88,11 +88,11 @@ def _recalled(task: str, turns: Sequence[Turn]) -> Turn:
 def _mentions(text: str) -> list[tuple[re.Match[str], str, str]]:
     """References to something said before, each with its noun and kind; none if the text has names."""
     if is_chinese(text):
-        return [(match, *meaning) for match in _REFERRING_IN_CHINESE.finditer(text) if (meaning := _meant(match))]
-    return [] if name_spans(text) else [(m, *meaning) for m in _REFERRING.finditer(text) if (meaning := _meant(m))]
+        return [(match, *meaning) for match in _REFERRING_IN_CHINESE.finditer(text) if (meaning := _meaning(match))]
+    return [] if name_spans(text) else [(m, *meaning) for m in _REFERRING.finditer(text) if (meaning := _meaning(m))]
 
 
-def _meant(match: re.Match[str]) -> tuple[str, str] | None:
+def _meaning(match: re.Match[str]) -> tuple[str, str] | None:
     """Noun and kind; None for a noun that refers to nothing: "the mayor" is what is asked, "that runs" has a verb."""
     if (noun := match["noun"]) is None:
         return "", next((kind for kind in ("person", "place") if match.groupdict().get(kind)), "")
@@ -105,9 +105,9 @@ def _meant(match: re.Match[str]) -> tuple[str, str] | None:
     return None
 
 
-def _resolved(text: str, turns: Sequence[Turn]) -> str:
+def _resolve(text: str, turns: Sequence[Turn]) -> str:
     """The text with its first reference replaced by the name it means, if one fits."""
-    candidates = list(_named(turns))
+    candidates = list(_named_things(turns))
     for match, noun, kind in _mentions(text):
         best = max(candidates, key=lambda named: _fit(named, noun, kind, bool(match["it"])), default=None)
         if best and _fit(best, noun, kind, bool(match["it"])):
@@ -118,7 +118,7 @@ def _resolved(text: str, turns: Sequence[Turn]) -> str:
     return text
 
 
-def _named(turns: Sequence[Turn]) -> Iterator[Named]:
+def _named_things(turns: Sequence[Turn]) -> Iterator[Named]:
     """What was named, latest first: the answer of a turn before what its question is about."""
     for question, reply in reversed(turns):
         ask = parse(question)

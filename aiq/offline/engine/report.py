@@ -71,9 +71,9 @@ class _Report:
 
     def text(self) -> str:
         orders, all_facts = self.orders, self._facts()
-        sections = self._placed(all_facts)
+        sections = self._by_section(all_facts)
         if self.headings:
-            return self.citations.complete("\n\n".join(filter(None, self._outlined(sections))))
+            return self.citations.complete("\n\n".join(filter(None, self._outline_parts(sections))))
         parts = [f"# {self.topic.title}"] if orders.title else []
         for title in self.body:
             if sections[title] or orders.sections:
@@ -85,7 +85,7 @@ class _Report:
             parts.append(f"## {(*self.last, self.conclusion)[0]}\n\n{conclusion}" if conclusion else "")
         return self.citations.complete("\n\n".join(filter(None, parts)))
 
-    def _outlined(self, sections: Mapping[str, Facts]) -> Iterator[str]:
+    def _outline_parts(self, sections: Mapping[str, Facts]) -> Iterator[str]:
         """The headings that the prompt shows, unchanged, each followed by what belongs there."""
         empty = [title for title in self.body if not sections[title]]
         days = sorted(str(source.day)[:7] for source in self.situation.sources if source.day)
@@ -117,7 +117,7 @@ class _Report:
         selection = [*dict.fromkeys([*informative, *best, *all_facts])][:limit]
         return {sentence: all_facts[sentence] for sentence in all_facts if sentence in selection}
 
-    def _placed(self, all_facts: Facts) -> dict[str, Facts]:
+    def _by_section(self, all_facts: Facts) -> dict[str, Facts]:
         """Each sentence in the section that shares most words with it or whose title the material has it under; failing
         that, in its page's. Long sections then give up sentences to short ones whose title they were under."""
         sections: dict[str, Facts] = {title: {} for title in self.body}

@@ -145,7 +145,7 @@ def is_question(task: str) -> bool:
     """Whether a task wants one short answer: a single question or request that asks for no report and lists nothing."""
     if _PART.fullmatch(task):
         return False
-    bare = [_bare(sentence) for sentence in sentences(task)]
+    bare = [_without_lead(sentence) for sentence in sentences(task)]
     long = len(task) > (60 if is_chinese(task) else 320)
     product = _LONG.search("\n".join(bare))
     return not (long or product) and sum(_WANTS.search(sentence) is not None for sentence in bare) <= 1
@@ -158,7 +158,7 @@ def topic(task: str) -> Topic:
     part = _PART.fullmatch(task)
     whole, task = (topic(part["whole"]).subject, part["part"]) if part else ("", task)
     texts = [task] if chinese else list(sentences(task))
-    requests = [s for s in texts if _WANTS.search(_bare(s))] or texts[:1] or [task]
+    requests = [s for s in texts if _WANTS.search(_without_lead(s))] or texts[:1] or [task]
     match = _CHINESE_SUBJECT.search(task) if chinese else None
     subject = whole or ((match["report"] or match["of"]) if match else _subject(requests[0], texts))
     facets: dict[tuple[str, ...], Facet] = {}
@@ -179,28 +179,28 @@ def of_question(task: str) -> str:
 
 def _subject(sentence: str, texts: Sequence[str]) -> str:
     """What the first sentence that asks is about; if it names nothing, what an earlier sentence says they work on."""
-    body = _asked(re.sub(r"\s*\([^)]*\)", "", _bare(sentence)))
+    body = _content(re.sub(r"\s*\([^)]*\)", "", _without_lead(sentence)))
     if not names(body):
         body = next((match["what"] for s in texts if (match := _PURPOSE.match(s))), body)
     body = _AUDIENCE.sub("", _SUBJECT_END.split(body)[0])
     return " ".join(_POINTING.sub("", body).split()[:18]).strip(" .\"'“”") or sentence
 
 
-def _bare(sentence: str) -> str:
+def _without_lead(sentence: str) -> str:
     """A sentence without polite openings or brackets at its start."""
     return _LEAD.sub("", re.sub(r"^\([^)]*\)\s*:?\s*", "", sentence.strip()))
 
 
-def _asked(sentence: str) -> str:
+def _content(sentence: str) -> str:
     """What a request asks for, without the asking words."""
     return _CLAUSE.sub("", _REQUEST.sub("", sentence, count=1))
 
 
 def _pieces(sentence: str) -> list[str]:
     """The parts of a sentence that could be facets; brackets stay with what they explain."""
-    masked = re.sub(r"[(（][^)）]*[)）]", lambda m: re.sub(r"[,，、;；:：]", "\x00", m[0]), _bare(sentence))
+    masked = re.sub(r"[(（][^)）]*[)）]", lambda m: re.sub(r"[,，、;；:：]", "\x00", m[0]), _without_lead(sentence))
     parts = (part.replace("\x00", ",").strip(" .?!。？！\"'“”") for part in _CUT.split(masked))
-    pieces = [_POINTING.sub("", _asked(_CHINESE_LEAD.sub("", part))) for part in parts]
+    pieces = [_POINTING.sub("", _content(_CHINESE_LEAD.sub("", part))) for part in parts]
     return [piece for piece in pieces if len(piece) > 1 and len(piece.split()) <= 24]
 
 
@@ -270,7 +270,7 @@ def _things(task: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dic
     Nearest to the subject first; within a step, things that come with a facet first, then the most frequent.
     """
     passages = [(sentence, f"{source.title}\n{sentence}") for source in sources for sentence in sentences(source.text)]
-    proper_names = {name for name in _proper([sentence for sentence, _ in passages]) if name not in task.text}
+    proper_names = {name for name in _proper_names([sentence for sentence, _ in passages]) if name not in task.text}
     subject_stems = stems(task.subject)
     reached: dict[str, Facet | None] = {}
     known = [name for query in asked for name in names(query)[:1]]
@@ -288,7 +288,7 @@ def _things(task: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dic
     return reached
 
 
-def _proper(texts: Sequence[str]) -> frozenset[str]:
+def _proper_names(texts: Sequence[str]) -> frozenset[str]:
     """Names that are not ordinary words: they have several words, are Chinese, or also occur inside a sentence."""
     candidates = {name for sentence in texts for name in names_in(sentence)}
     return frozenset(n for n in candidates if re.search("[ ·]", n) or any(sentence.find(n) > 0 for sentence in texts))

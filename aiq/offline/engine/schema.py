@@ -47,7 +47,7 @@ _OPTION = re.compile(rf"{_QUOTE}|\b(?!or\b|或)([\w-]+)")
 _ANNOUNCED = re.compile(r"json|output|respon[ds]|return|reply|interface|format|schema|\bform\b|格式|对象|回复", re.I)
 _INPUT = re.compile(r"(?:inputs?|action|arg(?:ument)?s|parameters|<tool_call>)[\"'`]?\W{0,4}$", re.I)
 """What precedes the arguments of a call: an example, but not of the reply."""
-_NAMED = re.compile(r"\bjson\b[^.\n{]*\b(?:keys?|fields?|properties)\b([^.\n{]*)", re.I)
+_KEY_LIST = re.compile(r"\bjson\b[^.\n{]*\b(?:keys?|fields?|properties)\b([^.\n{]*)", re.I)
 _STRINGS = re.compile(r"(?:only|respond|return|reply|output)\b.{0,40}\b(?:list|array) of strings", re.I)
 _KEY = r"(?:[\"'`“][^\"'`“”\n]{1,60}[\"'`”]|\w{1,60})\s*\??\s*[:：]"
 _LOOSE = (
@@ -158,48 +158,48 @@ def from_prose(text: str) -> Schema | None:
     text = text[:_PROMPT]
     for pattern, replacement in _LOOSE:
         text = pattern.sub(replacement, text)
-    text = _ITEM.sub(lambda m: f"[{_quoted(m['value'].split(', ')[0])}]", _FIELD.sub(_strict, text))
+    text = _ITEM.sub(lambda m: f"[{_strict_value(m['value'].split(', ')[0])}]", _FIELD.sub(_strict_field, text))
     schema: Schema | None = None
     for value, start, end in material.objects(text):
         before = text[max(0, start - (_NEAR if text[start] == "[" else _FAR)) : start]
         is_link = text[end : end + 1] == "("
         if _ANNOUNCED.search(before) and not _INPUT.search(before) and not is_link:
-            schema = _shown(value)
-    listing = _NAMED.search(text)
+            schema = _example_schema(value)
+    listing = _KEY_LIST.search(text)
     keys = re.findall(rf"{_QUOTE}\s*(?:\(([^)]*)\))?", listing[1]) if listing and not schema else ()
     if keys:
-        return _object({key: _said(f"<{note}>") for key, note in keys})
+        return _object({key: _words_schema(f"<{note}>") for key, note in keys})
     return schema or ({"type": "array", "items": {"type": "string"}} if _STRINGS.search(text) else None)
 
 
-def _strict(field: re.Match[str]) -> str:
+def _strict_field(field: re.Match[str]) -> str:
     """A field of an example in strict JSON."""
     key = field["key"].strip(" \n\t\"'`“”?:：")
-    return f"{json.dumps(key)}: {_quoted(field['value']) if field['value'] else ''}"
+    return f"{json.dumps(key)}: {_strict_value(field['value']) if field['value'] else ''}"
 
 
-def _quoted(words: str) -> str:
+def _strict_value(words: str) -> str:
     """A plain value of an example unchanged; words that describe a value are marked as such."""
     words = words.strip()
     literal = re.fullmatch(rf"(\"[^\"\n]*\"|{_PLAIN}(?=\s*(?://|#|$)))(?:(?<!\")\s*(?://|#).*)?", words)
     return literal[1] if literal else json.dumps(f"<{words}>")
 
 
-def _shown(value: Any) -> dict[str, Any]:
+def _example_schema(value: Any) -> dict[str, Any]:
     """The schema of a value shown in an example; an example that is itself a JSON schema is kept."""
     if isinstance(value, dict):
         is_schema = "properties" in value and "type" in value
-        return value if is_schema else _object({key: _shown(child) for key, child in value.items()})
+        return value if is_schema else _object({key: _example_schema(child) for key, child in value.items()})
     if isinstance(value, list):
-        return {"type": ["array", "null"], "items": _shown(value[0]) if value else {"type": "string"}}
-    return _said(value or "") if _type(value) in ("string", "null") else {"type": [_type(value), "null"]}
+        return {"type": ["array", "null"], "items": _example_schema(value[0]) if value else {"type": "string"}}
+    return _words_schema(value or "") if _type(value) in ("string", "null") else {"type": [_type(value), "null"]}
 
 
 def _object(properties: Mapping[str, Schema]) -> dict[str, Any]:
     return {"type": "object", "properties": dict(properties), "required": [*properties], "additionalProperties": False}
 
 
-def _said(text: str) -> dict[str, Any]:
+def _words_schema(text: str) -> dict[str, Any]:
     """What words say about a value: "<one short sentence or null>", "<list of strings>", "integer"."""
     words = text.strip("<> ")
     is_description = re.search("[<|]", text) or _TYPE.fullmatch(words)

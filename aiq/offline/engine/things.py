@@ -21,7 +21,7 @@ from aiq.offline.engine.weigh import Referent, Weighing, agreement
 
 MOST = 8
 """The most members of a list if neither schema nor prompt says how many."""
-_SAME = {"restated": "query", "quote": "claim", "answer": "claim", "step": "question", "name": "entity"}
+_SAME_MEMBERS = {"restated": "query", "quote": "claim", "answer": "claim", "step": "question", "name": "entity"}
 """Kinds whose lists have the same members."""
 _ITSELF = ("description", "answer", "entity", "name", "title", "claim", "facet", "step")
 """Kinds that, inside an object about a thing, mean the thing itself: its text, name, title, description."""
@@ -33,7 +33,7 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIED = re.compile(r"^\W*(?P<id>[A-Za-z]{1,12}[_-]?\d{1,4}): (?P<text>.+)$", re.MULTILINE)
-_HEADED = re.compile(r"(?m)^(?P<head>\S[^\n]{2,80}):\n(?P<items>(?:[-*•] \S.*(?:\n|$))+)")
+_HEADED_LIST = re.compile(r"(?m)^(?P<head>\S[^\n]{2,80}):\n(?P<items>(?:[-*•] \S.*(?:\n|$))+)")
 """A list after a line that says what it lists."""
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.MULTILINE)
 
@@ -68,7 +68,7 @@ class Referents:
     def of(self, kind: str, name: str, about: Referent, least: int = 1, most: int = 1) -> list[Referent]:
         """The things of a kind, in order, that bear on `about`: what the object containing the list is about."""
         w = self.w
-        kind = _SAME.get(kind, kind)
+        kind = _SAME_MEMBERS.get(kind, kind)
         about = about if about.text or not w.statement else Referent("claim", w.statement)
         if kind == "dependency":
             return [Referent(kind, number=number) for number in w.dependencies(about.number)]
@@ -77,7 +77,7 @@ class Referents:
             pool = [Evidence(about.text, about.source, 1.0)]
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
             "query": lambda: [f'"{n}"' for n in names(w.subject)] if _EXACT.search(name) else self._queries(least),
-            "question": lambda: self._asked(least),
+            "question": lambda: self._questions(least),
             "facet": lambda: w.facets or [w.topic.title],
             "section": lambda: self._sections(least, most),
             "gap": lambda: w.gaps,
@@ -133,7 +133,7 @@ class Referents:
         if name == "id":
             return next((_members(block.text) for block in situation.blocks if '"id"' in block.text), [])
         text = "\n\n".join(block.text for block in situation.blocks if stems(phrase(block.label)) & name_stems)
-        lists = (match for match in _HEADED.finditer(situation.instructions) if stems(match["head"]) & name_stems)
+        lists = (match for match in _HEADED_LIST.finditer(situation.instructions) if stems(match["head"]) & name_stems)
         return _members(text) or next((_members(match["items"]) for match in lists), [])
 
     def served(self, name: str) -> list[Referent]:
@@ -155,7 +155,7 @@ class Referents:
             return [Evidence(collected.counts_text, Source(""), 1.0)] if collected.counts_text else []
         return collected.matches
 
-    def _asked(self, least: int) -> list[str]:
+    def _questions(self, least: int) -> list[str]:
         """A question for each facet, or the task; if more are wanted, first what must be found first, then what is
         said about the subject, and when."""
         w = self.w

@@ -38,8 +38,8 @@ _ACTION = re.compile(
 _INPUT = "arguments|parameters|args|(?:action_|tool_)?input"
 _LOOK, _KNOW = "Thought: I look up what is missing.\n", "Thought: I now know the final answer.\n"
 _CODE = re.compile(r"(?s)(?:```(?:py|python)?[ \t]*\n|<code>)(.*?)(?:```|</code>)")
-_CODED = re.compile(r"(?<![\w.])(?!print|len|str|join|final_answer)([a-z_]\w*)\(([^()]*[\"'][^()]*)\)")
-_GIVEN = re.compile(r"(?:(\w+)\s*=\s*)?\[?([\"'])(.*?)\2")
+_CODE_CALL = re.compile(r"(?<![\w.])(?!print|len|str|join|final_answer)([a-z_]\w*)\(([^()]*[\"'][^()]*)\)")
+_LITERAL = re.compile(r"(?:(\w+)\s*=\s*)?\[?([\"'])(.*?)\2")
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ def offered(prompt: str) -> tuple[ToolSpec, ...]:
     objects = [row for row in rows if isinstance(row, dict) and isinstance(row.get("parameters"), dict)]
     signatures = [match for match in _OFFERED.finditer(prompt) if match["defined"]]
     items = [match for part in _ANNOUNCED.findall(prompt) for match in _OFFERED.finditer(part) if match["rest"]]
-    specs = {row["name"]: FunctionSpec.model_validate(row) for row in objects or map(_described, signatures or items)}
+    specs = {row["name"]: FunctionSpec.model_validate(row) for row in objects or map(_parse_tool, signatures or items)}
     return tuple(ToolSpec(function=spec) for name, spec in specs.items() if name.casefold() != "final_answer")
 
 
-def _described(match: re.Match[str]) -> dict[str, Any]:
+def _parse_tool(match: re.Match[str]) -> dict[str, Any]:
     """A tool from a signature, with what its docstring says about the parameters, or from a line; only its first
     parameter is taken to be required."""
     docstring = re.split(r"\n[ \t]*def ", match.string[match.end() : match.end() + 1000])[0] if match["defined"] else ""
@@ -110,9 +110,9 @@ def calls(text: str) -> list[Call]:
         pairs += zip(map(str, names), inputs, strict=False)
     pairs = pairs or [(match["name"], match["input"] or match["inside"] or "") for match in _ACTION.finditer(text)]
     return [(name, _arguments(raw)) for name, raw in pairs] or [
-        (name, {key or "input": value for key, _, value in _GIVEN.findall(arguments)})
+        (name, {key or "input": value for key, _, value in _LITERAL.findall(arguments)})
         for code in _CODE.findall(text)
-        for name, arguments in _CODED.findall(code)
+        for name, arguments in _CODE_CALL.findall(code)
     ]
 
 
@@ -140,13 +140,13 @@ class Step:
         return bool(self.result) and kind_of(self.tool) not in ("note", "save", "steps", "fields")
 
 
-_AFTER = r"[ \t]*\d*\**[ \t]*[:：]\**[ \t]*"
+_COLON = r"[ \t]*\d*\**[ \t]*[:：]\**[ \t]*"
 _RESULT = re.compile(
-    rf"(?im)^[ \t]*\**(?:Observations?|Tool (?:Result|Response|Output)s?|Call id|观察){_AFTER}"
+    rf"(?im)^[ \t]*\**(?:Observations?|Tool (?:Result|Response|Output)s?|Call id|观察){_COLON}"
     r"|</?(?:tool[_-]?(?:response|result|output)s?|observations?|function[_-]?results?)>"
 )
-_WORK = re.compile(rf"(?im)^[ \t]*\**(?:Thought|Action|Final Answer|思考|行动|动作|最终答案){_AFTER}")
-_QUESTION = re.compile(rf"(?im)^[ \t]*\**(?:Question|问题){_AFTER}")
+_WORK = re.compile(rf"(?im)^[ \t]*\**(?:Thought|Action|Final Answer|思考|行动|动作|最终答案){_COLON}")
+_QUESTION = re.compile(rf"(?im)^[ \t]*\**(?:Question|问题){_COLON}")
 
 
 def steps(request: ChatRequest) -> tuple[list[Step], dict[int, str]]:

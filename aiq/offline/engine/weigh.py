@@ -48,7 +48,7 @@ _ABSTAINS = re.compile(
     r"|no (?:relevant |reliable )?(?:information|answer|evidence|data|source)|未找到|没有找到|无法|不知道|不足|不清楚",
     re.I,
 )
-_CITED = re.compile(r"\[\d|https?://|【\d|\]\(")
+_CITATION = re.compile(r"\[\d|https?://|【\d|\]\(")
 _NEWEST = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|now|today|these days|recent(?:ly)?|so far)\b|最新|目前|现在|当前|今", re.I
 )
@@ -66,7 +66,7 @@ _POINTING = re.compile(
 _NUMBERED = re.compile(r"\s*(?:\d+[.)] [^\n]*(?:\n\s*|$))+")
 """A numbered list: it is to be judged, and is not evidence."""
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
-_YEAR_OLD = 365
+_YEAR_DAYS = 365
 _LINE = 200
 """The most characters of a task restated in one line."""
 _BRIEF, _LONGEST, _WHOLE, _MOST = 4000, 8000, 160_000, 20
@@ -190,11 +190,11 @@ class Weighing:
         statements = sentences(self.draft)
         faults = [sentence for sentence in statements[:3] if _ABSTAINS.search(sentence)][:1]
         faults += [self.framed("unanswered", facet) for facet in self.open_facets[:1]]
-        if CITE.search(self.situation.instructions) and not _CITED.search(self.draft):
+        if CITE.search(self.situation.instructions) and not _CITATION.search(self.draft):
             faults.append(self.framed("uncited"))
         now = self.situation.now
         newest = max(filter(None, map(dates.stated, statements)), default=now)
-        if newest and now and _NEWEST.search(self.task) and (now - newest).days > _YEAR_OLD:
+        if newest and now and _NEWEST.search(self.task) and (now - newest).days > _YEAR_DAYS:
             faults.append(self.framed("dated", newest.isoformat()[:7]))
         return faults
 
@@ -239,21 +239,21 @@ class Weighing:
         texts = [text] if text else ["", *(e.sentence for e in self.ranked)]
         rules: dict[str, Callable[[], float | None]] = {
             "ambiguous": lambda: self.vague,
-            "conflict": lambda: min(self._agreed(text)) < 0 if text else self.conflicts != [],
+            "conflict": lambda: min(self._agreements(text)) < 0 if text else self.conflicts != [],
             "fresh": lambda: _NEWEST.search(self.task) is not None,
             "talk": lambda: self.is_talk,
             "complex": lambda: 0.3 if self.is_question or self.is_talk else min(1.0, 0.6 + len(self.facets) / _PARTS),
             "chained": lambda: any(map(self.dependencies, range(1, len(self.facets) + 1))),
             "order": lambda: max(0.0, 1 - (thing.number - 1) / 3) if thing.text else None,
             "relevant": lambda: max(share(stems(self.task), stems(sentence)) for sentence in texts),
-            "supported": lambda: max(self._agreed(text)),
-            "enough": lambda: max(map(abs, self._agreed(text))),
+            "supported": lambda: max(self._agreements(text)),
+            "enough": lambda: max(map(abs, self._agreements(text))),
             "good": lambda: rules["enough"]() if text or self.draft or not self.sources else None,
         }
         value = rules[measure.lstrip("-")]() if measure else None
         return None if value is None else 1 - value if measure[0] == "-" else float(value)
 
-    def _agreed(self, text: str) -> list[float]:
+    def _agreements(self, text: str) -> list[float]:
         """How far each sentence agrees with a statement; for a question, how far the reader can answer it. For the
         request: 1 if a draft leaves nothing open, else 0; without one, the confidence or the share of facets covered.
         """

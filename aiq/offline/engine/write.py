@@ -53,8 +53,8 @@ _IN_PLACE = re.compile(
     r"(?=\W*$|[.,;:]| (?:who|whose|that|with|in|of|to|asking|behind)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-_MARKED = re.compile(r"\s*\[\d+\]")
-_QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
+_MARK = re.compile(r"\s*\[\d+\]")
+_QUOTE = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
 
 
 def write(situation: Situation, orders: Orders) -> str:
@@ -70,14 +70,14 @@ def write(situation: Situation, orders: Orders) -> str:
         return _summary(situation, orders)
     if _LISTS.search(prompt) and situation.sources and not situation.steps:
         return _statements_of(situation, orders)
-    if reply := _collected(situation, orders):
+    if reply := _collection_answer(situation, orders):
         return reply
     wants_answer = research.is_question(situation.task) or not situation.sources
     if not wants_answer and orders.every:
         return _everything(situation, orders)
-    if _handed(situation) and situation.sources and not orders.every:
+    if _handed_queries(situation) and situation.sources and not orders.every:
         return _findings(situation, orders)
-    return _answered(situation, orders) if wants_answer else report(situation, orders)
+    return _supported_answer(situation, orders) if wants_answer else report(situation, orders)
 
 
 def small_talk(text: str) -> str:
@@ -92,7 +92,7 @@ def small_talk(text: str) -> str:
 # answers
 
 
-def _collected(situation: Situation, orders: Orders) -> str:
+def _collection_answer(situation: Situation, orders: Orders) -> str:
     """What a collection says about a task that asks for numbers from it or for all documents of a kind; empty if the
     task asks nothing of a collection, or nothing is known."""
     docs = Collected(situation, map(understand, situation.request.tools))
@@ -105,11 +105,11 @@ def _collected(situation: Situation, orders: Orders) -> str:
     return citations.complete("\n".join(f"- {line}" for line in lines))
 
 
-def _answered(situation: Situation, orders: Orders) -> str:
+def _supported_answer(situation: Situation, orders: Orders) -> str:
     """The answer, then the sentences that support it, then what else is known if more is wanted; just the bare value
     if that is wanted, or there is no room for a sentence."""
-    found = _found(situation, orders)
-    body = _statements(found, situation, orders)
+    found = _best_answer(situation, orders)
+    body = _answer_facts(found, situation, orders)
     limit = orders.words[1]
     if found.kind == "value" and (orders.bare or (limit and len(next(iter(body)).split()) > limit)):
         return dated(found.value, orders.date_form)
@@ -117,10 +117,10 @@ def _answered(situation: Situation, orders: Orders) -> str:
     extra = rank(situation.task, situation.sources, situation.now, most=20) if wants_more else ()
     usual = ANSWER if orders.bullets else min(len(body), ANSWER + (found.kind == "premise"))
     usual += FINDINGS * orders.every
-    return _composed(body | {s: sources for s, sources in facts(extra).items() if s not in body}, orders, usual)
+    return _compose(body | {s: sources for s, sources in facts(extra).items() if s not in body}, orders, usual)
 
 
-def _found(situation: Situation, orders: Orders) -> Answer:
+def _best_answer(situation: Situation, orders: Orders) -> Answer:
     """What the reader finds; if the oldest evidence counts, in the oldest dated source that answers. If results of
     others' work give another answer, the most frequent one counts, as they had seen more."""
     by_age = sorted((s for s in situation.sources if s.day and orders.oldest), key=lambda s: str(s.day))
@@ -138,7 +138,7 @@ def _found(situation: Situation, orders: Orders) -> Answer:
     return refusal if unwanted or found.confidence < DOUBT else found
 
 
-def _statements(found: Answer, situation: Situation, orders: Orders) -> Facts:
+def _answer_facts(found: Answer, situation: Situation, orders: Orders) -> Facts:
     nothing, missing, wrong = _PHRASES[orders.language]
     support = facts(reversed(found.evidence))
     sources = [evidence.source for evidence in found.evidence[-1:]]
@@ -159,7 +159,7 @@ def _lead(value: str, situation: Situation, orders: Orders) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _composed(statements: Facts, orders: Orders, usual: int) -> str:
+def _compose(statements: Facts, orders: Orders, usual: int) -> str:
     """The first sentences with their references: as many as the orders want, else the usual number, if there are that
     many. If the whole is too long, the last sentences are dropped, and as a last resort the last words."""
     usual = min(max(usual, orders.sentences[0] or 0), orders.sentences[1] or len(statements))
@@ -179,7 +179,7 @@ def _composed(statements: Facts, orders: Orders, usual: int) -> str:
 # findings and summaries
 
 
-def _handed(situation: Situation) -> tuple[str, ...]:
+def _handed_queries(situation: Situation) -> tuple[str, ...]:
     """The queries that the user or an agent handed over with the task (not those of a plan that came back)."""
     prompt = "\n".join(m.text for m in situation.request.messages if m.role == "user")
     return tuple(query for query in situation.queries if query in prompt)
@@ -190,7 +190,7 @@ def _findings(situation: Situation, orders: Orders) -> str:
     citations = Citations(orders)
     used: set[str] = set()
     parts = []
-    for query in _handed(situation):
+    for query in _handed_queries(situation):
         ranked = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
         fresh = [evidence for evidence in ranked if evidence.sentence not in used]
         fresh = sorted(fresh, key=lambda e: not research.is_informative(e.sentence, query))[:FINDINGS]
@@ -215,7 +215,7 @@ def _everything(situation: Situation, orders: Orders) -> str:
             pages.setdefault(informative[sentence][0].key, {})[sentence] = informative[sentence]
     citations = Citations(orders)
     lines = [citations.with_marks(" ".join(page), next(iter(page.values()))) for page in pages.values()]
-    return citations.complete("\n".join(lines)) or _answered(situation, orders)
+    return citations.complete("\n".join(lines)) or _supported_answer(situation, orders)
 
 
 def _statements_of(situation: Situation, orders: Orders) -> str:
@@ -223,7 +223,7 @@ def _statements_of(situation: Situation, orders: Orders) -> str:
     source = max(situation.sources, key=lambda s: len(s.text))
     lines = facts(Evidence(s, source, 0.0) for s in sentences(source.text) if is_statement(s) and not CLUTTER.search(s))
     maxima = [limits(clause, "statements?|claims?|facts?|assertions?")[1] for clause in clauses(situation.instructions)]
-    cited = {_MARKED.sub("", s) for s in sentences(source.text) if _MARKED.search(s)}
+    cited = {_MARK.sub("", s) for s in sentences(source.text) if _MARK.search(s)}
     scores = {s: 2 * (s in cited) + len(names(s)[:2]) + bool(re.search(r"\d", s)) for s in lines}
     best = sorted(lines, key=lambda s: -scores[s])[: next(filter(None, maxima), ALL)]
     numbered = re.search(r"(?i)number(?:ed)?\b|编号", situation.instructions)
@@ -238,9 +238,9 @@ def _summary(situation: Situation, orders: Orders) -> str:
     weights = {s: len(stems(s) & text_stems) / (8 + len(stems(s))) + len(stems(s) & title_stems) for s in lines}
     shortest, longest = orders.characters
     limited = replace(orders, cite="none", characters=(shortest, longest or max(SUMMARY, 2 * (shortest or 0))))
-    text = _composed({s: [] for s in sorted(lines, key=lambda s: -weights[s])}, limited, ANSWER)
+    text = _compose({s: [] for s in sorted(lines, key=lambda s: -weights[s])}, limited, ANSWER)
     kept: Facts = {s: [] for s in lines if s in text}  # in the order of the text
-    return _composed(kept, limited, len(kept)) if kept else text
+    return _compose(kept, limited, len(kept)) if kept else text
 
 
 # on someone's behalf
@@ -273,5 +273,5 @@ def _in_place(situation: Situation, orders: Orders) -> str:
 def _fallback(situation: Situation, orders: Orders, kind: str) -> str:
     """The quoted words that the prompt gives for having nothing to say, from the line about this kind of message."""
     lines = sorted(situation.instructions.splitlines(), key=lambda line: kind not in line.lower())
-    line_quotes = [[quote for quote in _QUOTED.findall(line) if quote not in orders.barred] for line in lines]
+    line_quotes = [[quote for quote in _QUOTE.findall(line) if quote not in orders.barred] for line in lines]
     return next((quotes[-1] for quotes in line_quotes if quotes), "I have nothing to add.")
