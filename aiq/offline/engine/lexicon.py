@@ -39,22 +39,22 @@ def table(name: str) -> dict[str, Any]:
     """A table by word: `units` as in the file; `bases` gives the factor, `measures` the property, `irregular` the base;
     `degrees` the words of the property, the kind of its values, and whether the word means more of it.
     """
-    found: dict[str, Any] = _data()[name]
+    data: dict[str, Any] = _data()[name]
     if name == "degrees":
-        sides = [(*key.split(", "), more, side) for key, pair in found.items() for more, side in enumerate(pair[::-1])]
-        return {word: [about, kind, bool(more)] for about, kind, more, side in sides for word in side.split()}
+        sides = [(*key.split(", "), more, side) for key, pair in data.items() for more, side in enumerate(pair[::-1])]
+        return {word: [measure, kind, bool(more)] for measure, kind, more, side in sides for word in side.split()}
     if name == "bases":
-        return {word: float(key) for key, words in found.items() for word in words.split()}
+        return {word: float(key) for key, words in data.items() for word in words.split()}
     if name in ("measures", "irregular"):
-        return {word: key for key, words in found.items() for word in words.split()}
-    return found
+        return {word: key for key, words in data.items() for word in words.split()}
+    return data
 
 
 @cache
 def ordered(name: str) -> tuple[str, ...]:
     """A word list from the data file, in order."""
-    found: list[str] = _data()["words"][name].split()
-    return tuple(word for entry in found for word in (ordered(entry[1:]) if entry[0] == "@" else (entry,)))
+    entries: list[str] = _data()["words"][name].split()
+    return tuple(word for entry in entries for word in (ordered(entry[1:]) if entry[0] == "@" else (entry,)))
 
 
 def listed(name: str) -> frozenset[str]:
@@ -73,9 +73,9 @@ def vocabulary() -> Vocabulary:
     phrases: dict[str, list[tuple[tuple[str, ...], int]]] = {}
     for number, line in enumerate(lines):
         for word in line:
-            first, *more = (_stem(part, bases) for part in re.split(r"[_-]", word))
-            if more:
-                phrases.setdefault(first, []).append(((first, *more), number))
+            first, *rest = (_stem(part, bases) for part in re.split(r"[_-]", word))
+            if rest:
+                phrases.setdefault(first, []).append(((first, *rest), number))
             else:
                 groups.setdefault(first, set()).add(number)
     classes: dict[str, str] = {}
@@ -94,9 +94,9 @@ def parts_of_speech(word: str) -> frozenset[str]:
 
 def _lemma(word: str) -> str:
     """The base form: as a verb, else as a noun, else as an adjective; the word itself if it is a base form."""
-    found = getAllLemmas(word)
+    lemmas = getAllLemmas(word)
     parts = ("VERB", "NOUN", "ADJ") if len(word) > 3 else ("VERB",)  # most short plurals are abbreviations
-    bases = next((found[part] for part in parts if part in found), (word,))
+    bases = next((lemmas[part] for part in parts if part in lemmas), (word,))
     return word if word in bases else bases[0]
 
 
@@ -127,7 +127,7 @@ def groups(root: str) -> frozenset[int]:
 
 
 @cache
-def _common() -> frozenset[str]:
+def _common_words() -> frozenset[str]:
     return frozenset(word for line in vocabulary().lines for word in line) | vocabulary().classes.keys()
 
 
@@ -138,15 +138,15 @@ def is_common(word: str) -> bool:
     A singular noun counts as a name unless the vocabulary has it: as a common noun it would have an article.
     """
     low = word.lower()
-    found = getAllLemmas(low)
-    return low in _common() or (bool(found) and low not in found.get("NOUN", ()))
+    lemmas = getAllLemmas(low)
+    return low in _common_words() or (bool(lemmas) and low not in lemmas.get("NOUN", ()))
 
 
 @lru_cache(maxsize=32768)
 def similar(word: str, others: str) -> bool:
     """Whether a word is one of the others or shares a synonym group with one."""
-    mine, roots = groups(stem(word)), [stem(other) for other in others.split()]
-    return stem(word) in roots or any(mine & groups(root) for root in roots)
+    numbers, roots = groups(stem(word)), [stem(other) for other in others.split()]
+    return stem(word) in roots or any(numbers & groups(root) for root in roots)
 
 
 @lru_cache(maxsize=8192)
@@ -154,9 +154,9 @@ def synonyms(word: str, most: int = 3) -> tuple[str, ...]:
     """Synonyms of a word, starting with those of its smallest group."""
     lines = vocabulary().lines
     numbers = sorted(groups(stem(word)), key=lambda n: (word.lower() not in lines[n], len(lines[n]), n))
-    written = bool(_CHINESE.search(word))
-    others = (other for n in numbers for other in lines[n] if bool(_CHINESE.search(other)) == written)
-    return tuple(dict.fromkeys(other.replace("_", " ") for other in others if stem(other) != stem(word)))[:most]
+    is_chinese = bool(_CHINESE.search(word))
+    candidates = (entry for n in numbers for entry in lines[n] if bool(_CHINESE.search(entry)) == is_chinese)
+    return tuple(dict.fromkeys(entry.replace("_", " ") for entry in candidates if stem(entry) != stem(word)))[:most]
 
 
 @lru_cache(maxsize=8192)
@@ -175,8 +175,8 @@ def _is_agent(word: str) -> bool:
     word = word.removesuffix("s")
     if len(word) < 6 or not re.search(r"[^e][eo]r$", word):
         return re.search(r"..(?:[^aeiou]ist|ian|eer|man|grapher|keeper|maker)$", word) is not None
-    verb = any("VERB" in parts_of_speech(form) for form in (word[:-1], word[:-2], word[:-3]))
-    return verb and stem(word) in vocabulary().groups
+    is_from_verb = any("VERB" in parts_of_speech(form) for form in (word[:-1], word[:-2], word[:-3]))
+    return is_from_verb and stem(word) in vocabulary().groups
 
 
 def is_occupation(noun: str) -> bool:

@@ -20,7 +20,7 @@ SURE = 0.6
 _SAME_DAYS = 60
 """Evidence that is newer by no more than this counts as equally old."""
 
-_RIVAL = 0.7
+_RIVAL_SHARE = 0.7
 """A newer value whose score is at least this share of the best one's replaces it."""
 
 
@@ -49,19 +49,19 @@ class Lookup:
         best: dict[tuple[str, ...], Candidate] = {}
         years = {word for word in ask.words if re.fullmatch(r"1\d{3}|20\d\d", word)}
         for hit in self.material.find(ask):
-            said = {str(stated.year) for stated in hit.sentence.dates}
-            fit = 0.5 if years and said and not years & said else 1.0
-            for found in candidates(ask, hit, self.question if known is None else known):
-                name, score = key(found.value), found.score * fit
-                if name not in best or best[name].score < score:
-                    best[name] = replace(found, score=score)
+            stated_years = {str(day.year) for day in hit.sentence.dates}
+            factor = 0.5 if years and stated_years and not years & stated_years else 1.0
+            for candidate in candidates(ask, hit, self.question if known is None else known):
+                identity, score = key(candidate.value), candidate.score * factor
+                if identity not in best or best[identity].score < score:
+                    best[identity] = replace(candidate, score=score)
         ranked = sorted(best.values(), key=lambda c: -c.score)[:8]
-        lasting = ask.kind in ("place", "thing", "work", "date") and not ask.current
-        if not ranked or ask.past or lasting:
+        is_lasting = ask.kind in ("place", "thing", "work", "date") and not ask.current
+        if not ranked or ask.past or is_lasting:
             return ranked
         first = ranked[0]
-        least = [_RIVAL * first.score, _RIVAL * first.hit.score, 0.5 * first.hit.own_share]
-        rivals = [c for c in ranked if all(map(ge, (c.score, c.hit.score, c.hit.own_share), least))]
+        thresholds = [_RIVAL_SHARE * first.score, _RIVAL_SHARE * first.hit.score, 0.5 * first.hit.own_share]
+        rivals = [c for c in ranked if all(map(ge, (c.score, c.hit.score, c.hit.own_share), thresholds))]
         newest = max(rivals, key=lambda c: (c.hit.day, c.score))
         if (newest.hit.day - first.hit.day).days <= _SAME_DAYS:
             return ranked
@@ -77,20 +77,20 @@ class Lookup:
 
     def queries(self, ask: Ask, score: float) -> tuple[str, ...]:
         """Queries for an ask: its names and words, then synonyms while nothing good has been found."""
-        forms = _forms(ask)
-        left = [form for form in forms if key(form) not in self.asked]
-        return tuple(left[:2]) if score < SURE and len(forms) - len(left) < 3 else ()
+        wordings = _wordings(ask)
+        unsent = [form for form in wordings if key(form) not in self.asked]
+        return tuple(unsent[:2]) if score < SURE and len(wordings) - len(unsent) < 3 else ()
 
 
-def _forms(ask: Ask) -> list[str]:
+def _wordings(ask: Ask) -> list[str]:
     """Wordings of a query, best first."""
-    plain = [word for word in ask.words if word not in ask.names]
-    forms = [" ".join([*ask.names, *plain])]
-    for word in sorted(plain, key=lambda w: (stem(w) != stem(ask.head), -len(synonyms(w)))):
-        if other := synonyms(word, 4):
-            forms.append(" ".join([*ask.names, *other, *[w for w in plain if w != word][:3]]))
-    forms.append(" ".join(ask.names or plain[-2:]))
-    return [form for form in dict.fromkeys(forms) if form]
+    terms = [word for word in ask.words if word not in ask.names]
+    wordings = [" ".join([*ask.names, *terms])]
+    for word in sorted(terms, key=lambda w: (stem(w) != stem(ask.head), -len(synonyms(w)))):
+        if alternatives := synonyms(word, 4):
+            wordings.append(" ".join([*ask.names, *alternatives, *[w for w in terms if w != word][:3]]))
+    wordings.append(" ".join(ask.names or terms[-2:]))
+    return [form for form in dict.fromkeys(wordings) if form]
 
 
 def key(text: str) -> tuple[str, ...]:
@@ -115,44 +115,44 @@ def corrected(text: str, look: Lookup) -> Finding | None:
     if ask.kind not in ("date", "reason", "number") or not ask.names:
         return None
     hits = [hit for hit in look.material.find(ask) if _names_all(hit, ask)]
-    asked = {t.root for word in ask.words for t in analyse(word).tokens}
+    roots = {t.root for word in ask.words for t in analyse(word).tokens}
     for hit in hits:
-        if hit.score >= 0.4 and not DENIED.search(text) and asked & set(denied(hit)):
+        if hit.score >= 0.4 and not DENIED.search(text) and roots & set(denied(hit)):
             return Finding(hit.sentence.text, (hit.evidence,), 0.7, premise=True)
-    state = set(parse(_ENDS.sub(" ", ask.text)).words) if _ENDS.search(text) else set()
-    lasting = tuple(word for word in ask.words if word in state)
-    if lasting and (still := _ongoing(ask, lasting, look)):
-        return still
-    said = any(hit.own_share >= 0.3 and not denies(hit) for hit in hits)
-    return None if said or len(ask.names) < 2 else _contradicted(ask, lasting or ask.words, look)
+    state_words = set(parse(_ENDS.sub(" ", ask.text)).words) if _ENDS.search(text) else set()
+    lasting = tuple(word for word in ask.words if word in state_words)
+    if lasting and (ongoing := _ongoing_state(ask, lasting, look)):
+        return ongoing
+    is_confirmed = any(hit.own_share >= 0.3 and not denies(hit) for hit in hits)
+    return None if is_confirmed or len(ask.names) < 2 else _contradiction(ask, lasting or ask.words, look)
 
 
 def _names_all(hit: Hit, ask: Ask) -> bool:
     return all(name in f"{hit.page.title.text} {hit.sentence.text}" for name in ask.names)
 
 
-def _contradicted(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
+def _contradiction(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
     """Another value in place of one of the names, if the evidence gives that one and never the name in question."""
     for name in reversed(ask.names):
-        others = tuple(other for other in ask.names if other != name)
+        other_names = tuple(other for other in ask.names if other != name)
         for kind in ("person", "place", "organisation"):
-            turned = Ask(" ".join((*others, *words)), kind, names=others, words=words, current=ask.current)
-            found = [c for c in look.values(turned, known=" ".join(others)) if c.hit.own_share >= 0.35]
-            near = [c.value for c in found if c.score > 0.6 * found[0].score]
-            if found and found[0].score >= _CONTRARY and not any(name in value or value in name for value in near):
-                text = found[0].hit.sentence.text.rstrip(".。")
+            variant = Ask(" ".join((*other_names, *words)), kind, names=other_names, words=words, current=ask.current)
+            rivals = [c for c in look.values(variant, known=" ".join(other_names)) if c.hit.own_share >= 0.35]
+            top = [c.value for c in rivals if c.score > 0.6 * rivals[0].score]
+            if rivals and rivals[0].score >= _CONTRARY and not any(name in value or value in name for value in top):
+                text = rivals[0].hit.sentence.text.rstrip(".。")
                 text += f", 而不是{name}。" if is_chinese(ask.text) else f", not {name}."
-                return Finding(text, (found[0].hit.evidence,), found[0].score, premise=True)
+                return Finding(text, (rivals[0].hit.evidence,), rivals[0].score, premise=True)
     return None
 
 
-def _ongoing(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
+def _ongoing_state(ask: Ask, words: tuple[str, ...], look: Lookup) -> Finding | None:
     """The state that the question says has ended, if the evidence shows it continuing and does not report its end."""
-    ended = tuple(word for word in ask.words if word not in words)
-    reports = look.material.find(replace(ask, words=ended), 6) if ended else []
-    if any(hit.own_share >= 0.5 and set(names(hit.sentence.text)) & set(ask.names) for hit in reports):
+    end_words = tuple(word for word in ask.words if word not in words)
+    end_hits = look.material.find(replace(ask, words=end_words), 6) if end_words else []
+    if any(hit.own_share >= 0.5 and set(names(hit.sentence.text)) & set(ask.names) for hit in end_hits):
         return None
     hits = look.material.find(replace(ask, words=words), 8)
-    lasting = [hit for hit in hits if hit.own_share >= 0.5 and _names_all(hit, ask) and not denies(hit)]
-    best = max(lasting, key=lambda hit: hit.day, default=None)
+    ongoing = [hit for hit in hits if hit.own_share >= 0.5 and _names_all(hit, ask) and not denies(hit)]
+    best = max(ongoing, key=lambda hit: hit.day, default=None)
     return Finding(best.sentence.text, (best.evidence,), best.score * 0.9, premise=True) if best else None

@@ -25,7 +25,7 @@ class Element(NamedTuple):
     end: int
 
 
-_OPEN = re.compile(r"(?<!`)<([A-Za-z][\w.:-]*(?: [A-Z][\w-]*)*)((?:\s+[\w:-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>")
+_TAG = re.compile(r"(?<!`)<([A-Za-z][\w.:-]*(?: [A-Z][\w-]*)*)((?:\s+[\w:-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>")
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _HTML = re.compile(r"(?i)<(?:!doctype html|html|body|head|div|p|h[1-6]|ul|ol|span)\b[^<>]*>")
 _ERROR = re.compile(
@@ -41,10 +41,10 @@ _NAMES = {
     "date": r"(?i).*(?:date|publi|modified|created|posted|发布|日期|时间).*|.*time|(?:.*_)?age",
 }
 """Patterns for names of fields; the first that matches and holds a value of that form counts."""
-_ASIDE = re.compile(
+_IGNORED = re.compile(
     r"(?i).*(?:image|thumb|icon|logo|query|question|prompt|instruction|score|engine).*|.*type|isError|is_error"
 )
-_PAGE = {
+_PAGE_PATHS = {
     "key": "string(//link[@rel='canonical']/@href | //meta[@property='og:url']/@content)",
     "title": "string((//title | //h1)[1])",
     "day": (
@@ -67,20 +67,20 @@ def sources(text: str, *, key: str = "") -> list[Source]:
     if len(_HTML.findall(text[:20_000])) > 1:
         page = _page(text, outer)
         return sources_in(page.text, page)
-    marked = list(elements(text))
-    if sum(element.end - element.start for element in marked) * 2 > len(text):
-        found = _rows([_as_value(element) for element in marked], outer)
-        if any(source.key for source in found):
-            return found
-    return sources_in(re.sub(r"</[\w:. -]+>", "", _OPEN.sub("", text)) if marked else text, outer)
+    parts = list(elements(text))
+    if sum(element.end - element.start for element in parts) * 2 > len(text):
+        results = _rows([_as_value(element) for element in parts], outer)
+        if any(source.key for source in results):
+            return results
+    return sources_in(re.sub(r"</[\w:. -]+>", "", _TAG.sub("", text)) if parts else text, outer)
 
 
 def parsed(text: str) -> list[Any] | None:
     """The JSON values or Python literal that a text consists of; None if it is mainly words."""
     text = text.strip()
-    found = list(objects(text))
-    if sum(end - start for _, start, end in found) * 2 > len(text):
-        return [value for value, _, _ in found]
+    spans = list(objects(text))
+    if sum(end - start for _, start, end in spans) * 2 > len(text):
+        return [value for value, _, _ in spans]
     if len(text) < 300_000 and text[:1] in ("[", "{") and text[-1] in "]}":
         try:
             return [json.loads(json.dumps(ast.literal_eval(text), default=str))]
@@ -91,49 +91,49 @@ def parsed(text: str) -> list[Any] | None:
 
 def objects(text: str) -> Iterator[tuple[Any, int, int]]:
     """The JSON objects and lists in a text, each with its start and end."""
-    at = failures = 0
+    end = failures = 0
     for opening in re.finditer(r"[\[{](?=\s*[\[{\"])", text):
-        if opening.start() < at or failures > 20:
+        if opening.start() < end or failures > 20:
             continue
         try:
-            value, at = json.JSONDecoder(strict=False).raw_decode(text, opening.start())
+            value, end = json.JSONDecoder(strict=False).raw_decode(text, opening.start())
         except (ValueError, RecursionError):
             failures += 1
         else:
-            yield value, opening.start(), at
+            yield value, opening.start(), end
 
 
 def rows(text: str) -> list[dict[str, Any]]:
     """The objects in a text, in lists or not: from JSON anywhere, or from one Python literal."""
-    enclosed = re.search(r"(?s)[\[{].*[\]}]", text)
-    values = (enclosed and parsed(enclosed[0])) or [value for value, _, _ in objects(text)]
+    bracketed = re.search(r"(?s)[\[{].*[\]}]", text)
+    values = (bracketed and parsed(bracketed[0])) or [value for value, _, _ in objects(text)]
     items = (item for value in values for item in (value if isinstance(value, list) else [value]))
     return [item for item in items if isinstance(item, dict)]
 
 
 def elements(text: str) -> Iterator[Element]:
     """The outermost elements of a text, in order; a tag that is never closed counts as text."""
-    at, unclosed = 0, set()
-    while match := _OPEN.search(text, at):
-        label, at = match[1], match.end()
-        end = -1 if label in unclosed else text.find(f"</{label}>", at)
+    position, unclosed = 0, set()
+    while match := _TAG.search(text, position):
+        label, position = match[1], match.end()
+        end = -1 if label in unclosed else text.find(f"</{label}>", position)
         if end < 0:
             unclosed.add(label)
             continue
         attributes = {name: html.unescape(a or b) for name, a, b in _ATTRIBUTE.findall(match[2])}
-        inside, at = text[at:end].strip("\n"), end + len(label) + 3
-        yield Element(label, attributes, inside, match.start(), at)
+        content, position = text[position:end].strip("\n"), end + len(label) + 3
+        yield Element(label, attributes, content, match.start(), position)
 
 
 def _as_value(element: Element, levels: int = 20) -> Any:
     """An element as fields: its attributes, lists of its children by label, and the rest as `text`. `levels`: the depth
     to which children are read."""
     fields: dict[str, Any] = {}
-    rest, at = "", 0
+    rest, end = "", 0
     for child in elements(element.text) if levels else ():
         fields.setdefault(child.label, []).append(_as_value(child, levels - 1))
-        rest, at = rest + element.text[at : child.start], child.end
-    text = html.unescape(rest + element.text[at:]).strip()
+        rest, end = rest + element.text[end : child.start], child.end
+    text = html.unescape(rest + element.text[end:]).strip()
     fields |= element.attributes
     return {**fields, "text": text} if fields and text else fields or text
 
@@ -156,46 +156,46 @@ def _rows(value: Any, outer: Source) -> list[Source]:
         return []
     if plan_lists(value):  # planned queries are not evidence
         return [source for source in _rows(list(value.values()), outer) if source.key]
-    fields, inner = _flat(value)
-    here = _row(fields, outer)
-    prose = [text for text in fields.values() if is_prose(text) and text != here.title]
-    if here.key == outer.key:
-        inner, prose = [*prose, *inner], []
-    below = _rows(inner, here)
-    if below and not prose:
-        return below
-    text = "\n".join(dict.fromkeys(_page(p, here).text if _HTML.search(p) else p for p in prose))
+    fields, children = _flatten(value)
+    base = _row(fields, outer)
+    prose = [text for text in fields.values() if is_prose(text) and text != base.title]
+    if base.key == outer.key:
+        children, prose = [*prose, *children], []
+    nested_sources = _rows(children, base)
+    if nested_sources and not prose:
+        return nested_sources
+    text = "\n".join(dict.fromkeys(_page(p, base).text if _HTML.search(p) else p for p in prose))
     if not prose and "type" not in fields:
-        facts = (f"{name}: {said}" for name, said in fields.items() if said not in (here.key, here.title))
-        text = "; ".join(facts) or here.title
-    return [*([replace(here, text=text)] if text else []), *below]
+        facts = (f"{name}: {content}" for name, content in fields.items() if content not in (base.key, base.title))
+        text = "; ".join(facts) or base.title
+    return [*([replace(base, text=text)] if text else []), *nested_sources]
 
 
-def _flat(row: Mapping[str, Any]) -> tuple[dict[str, str], list[Any]]:
+def _flatten(row: Mapping[str, Any]) -> tuple[dict[str, str], list[Any]]:
     """A row's plain fields as strings, with those of small objects in it (`metadata`), and what may contain rows."""
     fields: dict[str, str] = {}
-    inner: list[Any] = []
+    containers: list[Any] = []
     for name, value in row.items():
-        small, deep = _flat(value) if isinstance(value, dict) else ({}, [])
+        subfields, subrows = _flatten(value) if isinstance(value, dict) else ({}, [])
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             value = "\n".join(value)
-        if isinstance(value, list) or deep or any(map(is_prose, small.values())):
-            inner.append(value)
-        elif small:
-            fields |= {inside: said for inside, said in small.items() if inside not in fields}
-        elif value and value is not True and not _ASIDE.fullmatch(name):
+        if isinstance(value, list) or subrows or any(map(is_prose, subfields.values())):
+            containers.append(value)
+        elif subfields:
+            fields |= {key: text for key, text in subfields.items() if key not in fields}
+        elif value and value is not True and not _IGNORED.fullmatch(name):
             fields[name] = str(value).strip()
-    return fields, inner
+    return fields, containers
 
 
 def _row(fields: Mapping[str, str], outer: Source) -> Source:
     """The source that a row's fields describe, without its text; missing parts come from the outer source."""
     short = {name: value for name, value in fields.items() if len(value) < 300}
-    named = {kind: [v for n, v in short.items() if re.fullmatch(names, n)] for kind, names in _NAMES.items()}
-    keys = [key for key in (*named["link"], *short.values()) if URL.fullmatch(key)]
-    keys += [key for key in (*named["key"], outer.key) if not is_prose(key)]
-    title = [*named["title"], outer.title][0]
-    days = filter(None, map(day_of, named["date"]))
+    values = {kind: [v for n, v in short.items() if re.fullmatch(pattern, n)] for kind, pattern in _NAMES.items()}
+    keys = [key for key in (*values["link"], *short.values()) if URL.fullmatch(key)]
+    keys += [key for key in (*values["key"], outer.key) if not is_prose(key)]
+    title = [*values["title"], outer.title][0]
+    days = filter(None, map(day_of, values["date"]))
     return Source("", keys[0], " ".join(title.split()), next(days, outer.day))
 
 
@@ -206,7 +206,7 @@ def _page(page: str, outer: Source) -> Source:
     tree = load_html(page)
     if tree is None:
         return replace(outer, text=page)
-    told = {name: " ".join(tree.xpath(path).split()) for name, path in _PAGE.items()}
+    meta = {name: " ".join(tree.xpath(path).split()) for name, path in _PAGE_PATHS.items()}
     for node in tree.xpath("//head | //script | //style | //nav | //footer | //noscript"):
         node.drop_tree()
     for link in tree.xpath("//a[starts-with(@href, 'http')]"):
@@ -214,4 +214,4 @@ def _page(page: str, outer: Source) -> Source:
     for block in tree.xpath("//*[not(self::a or self::b or self::i or self::em or self::strong or self::span)]"):
         block.text, block.tail = f"\n{block.text or ''}", f"\n{block.tail or ''}"
     text = re.sub(r"\s*\n\s*", "\n", tree.text_content()).strip()
-    return Source(text, outer.key or told["key"], told["title"] or outer.title, day_of(told["day"]) or outer.day)
+    return Source(text, outer.key or meta["key"], meta["title"] or outer.title, day_of(meta["day"]) or outer.day)

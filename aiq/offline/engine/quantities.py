@@ -77,11 +77,11 @@ def _in_han(text: str) -> float:
 @lru_cache(maxsize=16384)
 def numbers(text: str) -> tuple[Quantity, ...]:
     """The numbers in a text, in order, in digits or words, English or Chinese; parts of words do not count."""
-    found = [q for match in _ENGLISH.finditer(text) if (q := _english(text, match))]
+    quantities = [q for match in _ENGLISH.finditer(text) if (q := _english(text, match))]
     if re.search(r"[\u3400-\u9fff]", text):
         chinese = [_chinese(text, match) for match in _HAN.finditer(text)]
-        found = [*(q for q in found if not any(c.start <= q.start < c.end for c in chinese)), *chinese]
-    return tuple(sorted(found, key=lambda q: q.start))
+        quantities = [*(q for q in quantities if not any(c.start <= q.start < c.end for c in chinese)), *chinese]
+    return tuple(sorted(quantities, key=lambda q: q.start))
 
 
 def _english(text: str, match: re.Match[str]) -> Quantity | None:
@@ -112,5 +112,5 @@ def with_unit(text: str, quantity: Quantity) -> str:
     unit = (_HAN_UNIT if re.match(r"\s*[\u3400-\u9fff%]", text[quantity.end :]) else _UNIT).match(text, quantity.end)
     if quantity.is_year or not unit or not quantity.unit:
         return quantity.text
-    more = re.match(r"(?:,| and)? \d+ (?:minute|second|month|day|inche|centimetre)s?\b", text[unit.end() :])
-    return text[quantity.start : unit.end() + (more.end() if more else 0)]
+    tail = re.match(r"(?:,| and)? \d+ (?:minute|second|month|day|inche|centimetre)s?\b", text[unit.end() :])
+    return text[quantity.start : unit.end() + (tail.end() if tail else 0)]

@@ -79,8 +79,8 @@ _DOING = re.compile(r"\bwhat (?:do|does|did|was|were|is|are|would|will|has|had|k
 _KIND_OF_NOUN = {"time": "date", "color": "colour", "colour": "colour", "material": "material", "stone": "material"}
 _KIND_OF_NOUN |= {"wood": "material", "metal": "material"} | dict.fromkeys(("name", "nickname", "title"), "name")
 _KIND_OF_NOUN |= dict.fromkeys(("job", "profession", "occupation", "trade", "living"), "occupation")
-_SAYING = {"date": "year years date time", "reason": "reason come made caused led prompted drove"}
-_SAYING |= {"occupation": "living"}
+_KIND_WORDS = {"date": "year years date time", "reason": "reason come made caused led prompted drove"}
+_KIND_WORDS |= {"occupation": "living"}
 """Words that only state the kind of the answer."""
 
 
@@ -109,53 +109,53 @@ def tidy(question: str) -> str:
     """The question without polite phrases, on one line."""
     text = " ".join(question.split())
     text = re.sub(r"\bwhat(?: is|'s| was) the (?:number|total) of\b", "How many", text, flags=re.IGNORECASE)
-    named = r"\b(?:what|which)(?: is|'s| was) the (?:name|title)s? of (?=the|its|their)"
-    return _CHATTER.sub("", re.sub(named, "Which is ", text, flags=re.IGNORECASE)).strip() or text
+    pattern = r"\b(?:what|which)(?: is|'s| was) the (?:name|title)s? of (?=the|its|their)"
+    return _CHATTER.sub("", re.sub(pattern, "Which is ", text, flags=re.IGNORECASE)).strip() or text
 
 
 @lru_cache(maxsize=4096)
 def parse(question: str) -> Ask:
     """What a question asks; its descriptions are treated as words."""
     text = tidy(question)
-    wanted = _BESIDES.sub(lambda m: m["instead"] or " ", text)
-    low, names = wanted.lower(), _entities(wanted)
-    asking = low[next((match.start() for match in _ASKING.finditer(low)), 0) :]
-    kind, match = next(((k, m) for pattern, k in _KINDS if (m := re.search(pattern, asking))), ("", None))
+    core = _BESIDES.sub(lambda m: m["instead"] or " ", text)
+    low, names = core.lower(), _entities(core)
+    clause = low[next((match.start() for match in _ASKING.finditer(low)), 0) :]
+    kind, match = next(((k, m) for pattern, k in _KINDS if (m := re.search(pattern, clause))), ("", None))
     measure = match[1] if match and kind == "how" else ""
     if is_chinese(text):
-        kind, head, units = _in_chinese(text, kind)
+        kind, head, units = _from_chinese(text, kind)
     else:
-        kind, head, units = _how(measure, low) if measure else _of_noun(wanted) if not kind else (kind, "", "")
-    content = _words(wanted, names)
+        kind, head, units = _from_how(measure, low) if measure else _from_noun(core) if not kind else (kind, "", "")
+    content = _words(core, names)
     if kind in _UNSETTLED and not is_chinese(text):
-        kind, head, units = _of_words(low, content, kind, head, units)
+        kind, head, units = _from_words(low, content, kind, head, units)
     if kind == "date" and (unit := re.search(r"\b(?:year|month|day|date|century|decade)s?\b", low)):
         head = unit.group()
-    said = {measure, *_SAYING.get(kind, "").split()}
-    words = [table("measures").get(measure), *(w for w in content if w.lower() not in said)]
-    now, past = _NOW.search(wanted) is not None, _PAST.search(wanted) is not None
-    return Ask(text, kind, head, units, names, tuple(dict.fromkeys(filter(None, words))), now, past)
+    kind_words = {measure, *_KIND_WORDS.get(kind, "").split()}
+    words = [table("measures").get(measure), *(w for w in content if w.lower() not in kind_words)]
+    current, past = _NOW.search(core) is not None, _PAST.search(core) is not None
+    return Ask(text, kind, head, units, names, tuple(dict.fromkeys(filter(None, words))), current, past)
 
 
-def _of_words(low: str, words: Sequence[str], *found: str) -> tuple[str, str, str]:
+def _from_words(low: str, words: Sequence[str], *default: str) -> tuple[str, str, str]:
     """Kind, head and units from the nouns of a question whose question word tells nothing ("its headcount, please")."""
     if re.search(r"\byear\b", low) and "how many years" not in low:
         return "date", "year", ""
-    if found[0] == "number" or _DOING.search(low):
-        return found[0], found[1], found[2]
+    if default[0] == "number" or _DOING.search(low):
+        return default[0], default[1], default[2]
     if re.search(r"\bwhere\b", low):
         return "place", "", ""
     kinds = {word: kind for word in words if (kind := kind_of(word)) in (*THINGS, "number")}
     head = next((word for word, kind in kinds.items() if kind == "number"), next(iter(kinds), ""))
-    kind = kinds.get(head, found[0])
-    return kind, head or found[1], table("units").get(head.lower(), "") if kind == "number" else ""
+    kind = kinds.get(head, default[0])
+    return kind, head or default[1], table("units").get(head.lower(), "") if kind == "number" else ""
 
 
-def _how(word: str, low: str) -> tuple[str, str, str]:
+def _from_how(word: str, low: str) -> tuple[str, str, str]:
     """Kind, head and units that "how tall", "how many ..." or "how often" ask for."""
     measure, units = table("measures").get(word, ""), table("units")
-    if word in ("many", "much") and (counted := re.search(r"\bhow (?:many|much) (\w+)", low)):
-        head = counted[1] if counted[1] not in FUNCTION_WORDS else ""
+    if word in ("many", "much") and (noun := re.search(r"\bhow (?:many|much) (\w+)", low)):
+        head = noun[1] if noun[1] not in FUNCTION_WORDS else ""
         return "number", head, units["weight"] if "weigh" in low else stem(head)
     if re.search(r"\bhow long\b.*\b(?:last|take|took|lasted|live|ago|stay|serve|work|been|until|did|has)\b", low):
         return "number", "", units["duration"]
@@ -166,10 +166,10 @@ def _how(word: str, low: str) -> tuple[str, str, str]:
     return kind, "", units.get(measure, "")
 
 
-def _of_noun(text: str) -> tuple[str, str, str]:
+def _from_noun(text: str) -> tuple[str, str, str]:
     """Kind, head and units that "what" or "which" asks for, by its noun."""
-    plain = re.sub(r"\b(?:kind|type|sort)s? of ", "", text)
-    run = _OF_WHAT.search(plain) or re.search(rf"\b(?:the|an?)\s+{_RUN}", text)
+    phrase = re.sub(r"\b(?:kind|type|sort)s? of ", "", text)
+    run = _OF_WHAT.search(phrase) or re.search(rf"\b(?:the|an?)\s+{_RUN}", text)
     head = _head(run[1]) if run else ""
     noun, kind = head.lower().removesuffix("s"), kind_of(head)
     kind = _KIND_OF_NOUN.get(noun, "date" if kind == "time" else kind)
@@ -181,14 +181,14 @@ def _of_noun(text: str) -> tuple[str, str, str]:
 def _head(run: str) -> str:
     """The head noun of a run of words: the last before a verb, preposition or name."""
     noun, words = "", run.split()
-    for word, after in pairwise([*words, "of"]):
+    for word, following in pairwise([*words, "of"]):
         low = re.sub(r"['’]s$", "", word.lower())
         if not noun and (low in _BEFORE_NOUNS or word[0].isupper()):
             continue
-        possible = parts_of_speech(low)
+        parts = parts_of_speech(low)
         inflected = low[-1] == "s" or noun[-1:] == "s"  # "hosts" is a verb after "city", "host" after "cities"
-        verb = "NOUN" not in possible or ("VERB" in possible and inflected and after not in _AFTER_NOUNS)
-        if word[0].isupper() or low in FUNCTION_WORDS | PREPOSITIONS or (noun and possible and verb):
+        is_verb = "NOUN" not in parts or ("VERB" in parts and inflected and following not in _AFTER_NOUNS)
+        if word[0].isupper() or low in FUNCTION_WORDS | PREPOSITIONS or (noun and parts and is_verb):
             break
         noun = word.removesuffix("'s")
         if noun in ("colour", "color"):  # "colour shirts"
@@ -196,31 +196,31 @@ def _head(run: str) -> str:
     return noun
 
 
-def _in_chinese(text: str, kind: str) -> tuple[str, str, str]:
+def _from_chinese(text: str, kind: str) -> tuple[str, str, str]:
     """Kind, head and units that a Chinese question asks for."""
     if kind == "number":
-        sign_of = r"(人)口|居民|多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)"
-        near = re.search(sign_of, text)
-        sign = next((group for group in near.groups() if group), "人") if near else ""
+        pattern = r"(人)口|居民|多([高长大远深宽重久])|(?:多少|几)(?:[个位名]?)(人|岁|钱|年|米|公里|[^\W]?)"
+        match = re.search(pattern, text)
+        sign = next((group for group in match.groups() if group), "人") if match else ""
         units = str(table("units").get(table("measures").get(sign, ""), ""))
         return kind, "", units or (sign if sign not in PARTICLES else "")
     run = re.search(r"哪(?:一)?[个所家座条种项]?([^\W\d]{1,3})", text)
-    known = [run[1][:n] for n in (3, 2, 1) if kind_of(run[1][:n])] if run and kind in _NAMED else []
-    return kind or "phrase", (*known, "")[0], ""
+    nouns = [run[1][:n] for n in (3, 2, 1) if kind_of(run[1][:n])] if run and kind in _NAMED_KINDS else []
+    return kind or "phrase", (*nouns, "")[0], ""
 
 
-_NAMED = ("place", "organisation", "name")
+_NAMED_KINDS = ("place", "organisation", "name")
 
 
 def _entities(text: str) -> tuple[str, ...]:
     """The names in a question; in Chinese also anything that is neither in the vocabulary nor a particle."""
-    found = [span.text for span in name_spans(text)]
+    names = [span.text for span in name_spans(text)]
     if is_chinese(text):
         rest = re.sub(r"[《「『“\"][^》」』”\"]+[》」』”\"]", "|", text)
-        long = (part for part in _segments(rest) if len(part) > 2 or (len(part) == 2 and kind_of(part)))
-        found += [part for part in long if part not in vocabulary().groups and kind_of(part) != "time"]
-    none = [n for n in found if n[1:2] in ("'", "’") or (n.isupper() and groups(stem(n)))]  # "I'd", "CEO"
-    return tuple(name for name in dict.fromkeys(found) if name not in none and name.lower() not in FUNCTION_WORDS)
+        segments = (part for part in _segments(rest) if len(part) > 2 or (len(part) == 2 and kind_of(part)))
+        names += [part for part in segments if part not in vocabulary().groups and kind_of(part) != "time"]
+    excluded = [n for n in names if n[1:2] in ("'", "’") or (n.isupper() and groups(stem(n)))]  # "I'd", "CEO"
+    return tuple(name for name in dict.fromkeys(names) if name not in excluded and name.lower() not in FUNCTION_WORDS)
 
 
 _CHINESE_STOP = re.compile(
@@ -236,9 +236,9 @@ def _segments(text: str) -> list[str]:
     for match in reversed([m for m in vocabulary().chinese.finditer(text) if len(m.group()) > 1]):
         start, end = match.span()
         before = text[start - 1] if start else "|"
-        names = kind_of(match.group()) in ("place", "organisation", "thing", "work")  # it may end a name
-        kept = f"{match.group()}|" if names and before != "|" and before not in PARTICLES else "|"
-        text = text[:start] + kept + text[end:]
+        ends_name = kind_of(match.group()) in ("place", "organisation", "thing", "work")  # it may end a name
+        replacement = f"{match.group()}|" if ends_name and before != "|" and before not in PARTICLES else "|"
+        text = text[:start] + replacement + text[end:]
     return [part for part in re.split(rf"\||{PARTICLES_PATTERN}", text) if part]
 
 
@@ -247,8 +247,8 @@ def _words(text: str, names: tuple[str, ...]) -> list[str]:
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, " ⟦ ")
     if not is_chinese(text):
-        plain = (t.text for t in analyse(text).tokens if len(t.text) > 1)
-        return [word for word in plain if word.lower() not in FUNCTION_WORDS | PREPOSITIONS]
+        tokens = (t.text for t in analyse(text).tokens if len(t.text) > 1)
+        return [word for word in tokens if word.lower() not in FUNCTION_WORDS | PREPOSITIONS]
     text = _CHINESE_STOP.sub(" ", text)
     known = [match.group() for match in vocabulary().chinese.finditer(text)]
     rest = vocabulary().chinese.sub(" ", text)
@@ -267,7 +267,7 @@ _DESCRIPTION = re.compile(
     r"|(?<=k)p[^Nxc]*(?:N(?:pN)*[kn]*)?)"
     r"(?:p[Nd]|p(?=c|$))?"
 )
-"""A noun with a clause or preposition, up to a verb outside it, as tags of words (see `_tagged`)."""
+"""A noun with a clause or preposition, up to a verb outside it, as tags of words (see `_tag_words`)."""
 
 _ASKED_ITSELF = re.compile(
     r"(?:(?:who|what|which)(?:'s| is| are| was| were| has been)?(?: currently| now)?|name)?|.*\bwhich of"
@@ -290,8 +290,8 @@ def rewritten(question: str) -> str:
         return text
     for span in reversed(name_spans(text)):
         stop, chain = span.end, ""
-        while owned := re.match(r"['’]s?((?:\s+[a-z][\w-]*)+)", text[stop:]):
-            nouns = _nouns(owned[1].split())
+        while possessive := re.match(r"['’]s?((?:\s+[a-z][\w-]*)+)", text[stop:]):
+            nouns = _nouns(possessive[1].split())
             if not nouns:
                 break
             chain = f"the {' '.join(nouns)} of {chain}"
@@ -306,8 +306,8 @@ def rewritten(question: str) -> str:
 def _nouns(words: list[str]) -> list[str]:
     """The words for what is owned, up to a function word or a verb."""
     for n, word in enumerate(words):
-        verb = n and "NOUN" in parts_of_speech(words[n - 1]) and "NOUN" not in (parts_of_speech(word) or ("NOUN",))
-        if verb or word in FUNCTION_WORDS | PREPOSITIONS:
+        is_verb = n and "NOUN" in parts_of_speech(words[n - 1]) and "NOUN" not in (parts_of_speech(word) or ("NOUN",))
+        if is_verb or word in FUNCTION_WORDS | PREPOSITIONS:
             return words[:n]
     return words
 
@@ -316,17 +316,17 @@ def description(question: str) -> Description | None:
     """The innermost description; None if the question has none."""
     text = rewritten(question)
     if is_chinese(text):
-        return _described_in_chinese(text)
-    tags, places = _tagged(text)
+        return _chinese_description(text)
+    tags, places = _tag_words(text)
     for i in range(len(tags) - 2, -1, -1):
         match = _DESCRIPTION.match(tags, i + 1) if tags[i] in "tio" else None
-        known = match and (tags[i] != "i" or tags[match.end("head")] in "wh")
-        if match and known and (found := _described(text, tags, places, match)):
+        is_definite = match and (tags[i] != "i" or tags[match.end("head")] in "wh")
+        if match and is_definite and (found := _description(text, tags, places, match)):
             return found
     return None
 
 
-def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
+def _tag_words(text: str) -> tuple[str, list[tuple[int, int]]]:
     """A tag for each word, and its position.
 
     N: name, d: number, t, i, o: "the", "a", "its", p: preposition, h: "that", w: "where", x: auxiliary, f: other
@@ -334,35 +334,35 @@ def _tagged(text: str) -> tuple[str, list[tuple[int, int]]]:
     s: other word.
     """
     names = {(span.start, span.end): "N" for span in name_spans(text)}
-    named = {at for a, b in names for at in range(a, b)}
-    words = [m for m in _WORD.finditer(text) if m.start() not in named]
+    name_positions = {i for a, b in names for i in range(a, b)}
+    words = [m for m in _WORD.finditer(text) if m.start() not in name_positions]
     places = sorted([*names, *(m.span() for m in words)])
     tags = ""
-    for at, after in zip(places, [*places[1:], (0, 0)], strict=False):
-        word, following = (text[a:b].lower() for a, b in (at, after))
-        takes = word.endswith("ing") and (after in names or following in ("the", "a"))
-        opens = takes or following in PREPOSITIONS - {"of"}
-        if at in names or word in _TAGS:
-            tags += names.get(at) or _TAGS[word]
+    for place, next_place in zip(places, [*places[1:], (0, 0)], strict=False):
+        word, following = (text[a:b].lower() for a, b in (place, next_place))
+        has_object = word.endswith("ing") and (next_place in names or following in ("the", "a"))
+        opens_clause = has_object or following in PREPOSITIONS - {"of"}
+        if place in names or word in _TAGS:
+            tags += names.get(place) or _TAGS[word]
         elif word in PREPOSITIONS | _AUXILIARIES:
             tags += "p" if word in PREPOSITIONS else "x"
         elif word in FUNCTION_WORDS - {"current", "latest", "newest", "recent"} or word.isdigit():
             tags += "d" if word.isdigit() else "f"
-        elif opens and _PARTICIPLE.search(word) and (word.endswith(("ed", "ing")) or not kind_of(word)):
+        elif opens_clause and _PARTICIPLE.search(word) and (word.endswith(("ed", "ing")) or not kind_of(word)):
             tags += "v"
         else:
-            noun = (parts_of_speech(word) or {"NOUN"}) & {"NOUN", "VERB", "ADV"} == {"NOUN"}
-            tags += "k" if kind_of(word) in THINGS else "n" if noun else "s"
+            is_noun = (parts_of_speech(word) or {"NOUN"}) & {"NOUN", "VERB", "ADV"} == {"NOUN"}
+            tags += "k" if kind_of(word) in THINGS else "n" if is_noun else "s"
     return tags, places
 
 
-def _described(text: str, tags: str, places: list[tuple[int, int]], match: re.Match[str]) -> Description | None:
+def _description(text: str, tags: str, places: list[tuple[int, int]], match: re.Match[str]) -> Description | None:
     """The description that matched, unless it says nothing or is what the question itself asks for."""
     start, link, end = match.start(), match.end("head"), match.end()
-    told = [n for n in range(link + 1, end) if tags[n] == "N" or places[n][1] - places[n][0] > 3]
+    content = [n for n in range(link + 1, end) if tags[n] == "N" or places[n][1] - places[n][0] > 3]
     before = text[: places[start - 1][0]].strip().lower()
     rest = {text[a:b].lower() for a, b in places[end:]} - _AFTERTHOUGHTS
-    if not told or before.endswith("which of") or (not rest and _ASKED_ITSELF.fullmatch(before)):
+    if not content or before.endswith("which of") or (not rest and _ASKED_ITSELF.fullmatch(before)):
         return None
     noun = text[slice(*places[link - 1])].lower()
     kind = kind_of(noun)
@@ -371,19 +371,19 @@ def _described(text: str, tags: str, places: list[tuple[int, int]], match: re.Ma
     return Description(places[start - 1][0], places[end - 1][1], ask)
 
 
-_OF = re.compile(r"(?P<of>[^，。？、,?]{2,40}?)的(?P<head>[^，。？、,?的是]{1,6})")
+_CHINESE_OF = re.compile(r"(?P<of>[^，。？、,?]{2,40}?)的(?P<head>[^，。？、,?的是]{1,6})")
 _ASKED_IN_CHINESE = re.compile(r"(?:是|叫|为|在)?(?:谁|什么|哪里|哪.{0,4}|什么名字|何人|何处)(?:呢|啊)?")
 
 
-def _described_in_chinese(text: str) -> Description | None:
+def _chinese_description(text: str) -> Description | None:
     """The first link of a chain "X的A的B": what "X的A" refers to, if something is asked about it."""
-    for match in _OF.finditer(text):
+    for match in _CHINESE_OF.finditer(text):
         first = re.split(r"[有多少几哪什谁，]|" + PARTICLES_PATTERN, match["head"])[0]
         noun = next((first[:n] for n in range(len(first), 0, -1) if kind_of(first[:n])), "")
         end = match.start("head") + len(noun)
         kind, rest = kind_of(noun), re.sub(r"[？?。\s]", "", text[end:])
-        asked = _ASKED_IN_CHINESE.fullmatch(rest) or re.search(r"哪|谁|什么", match["of"])
-        if kind not in ("", "number", "time") and not asked:
+        is_asked = _ASKED_IN_CHINESE.fullmatch(rest) or re.search(r"哪|谁|什么", match["of"])
+        if kind not in ("", "number", "time") and not is_asked:
             ask = parse(text[match.start() : end])
             ask = replace(ask, kind=kind, head=noun, units="", current=ask.current or kind == "person")
             return Description(match.start(), end, ask)

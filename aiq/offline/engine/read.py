@@ -63,8 +63,8 @@ class Situation:
 
     def actions(self, *, next_one: bool) -> tuple[str, ...]:
         """The queries of the next action that the prompt wants, or of the actions it reports as done."""
-        told = [(act, b.text) for b in self.blocks if (act := given.ACTION.search(b.label))]
-        return tuple(name for act, text in told if bool(act["next"]) == next_one for _, name in _listed(text))
+        actions = [(action, b.text) for b in self.blocks if (action := given.ACTION.search(b.label))]
+        return tuple(name for action, text in actions if bool(action["next"]) == next_one for _, name in _entries(text))
 
 
 _TASK_WORD = r"(?:question|task|query|topic|request|problem|brief|goal|objective|subject|inquiry)"
@@ -152,25 +152,25 @@ _URGING_WORDS = """
 """
 _URGING = frozenset(_URGING_WORDS.split())
 """Words that only urge the model on; a message of nothing else asks for nothing new."""
-_LONG = 30_000
+_END_LENGTH = 30_000
 """Characters at the start and end of a message that may ask and instruct; anything in between is pasted text."""
 
 
 def read(request: ChatRequest) -> Situation:
     """Parse the request. Never fails: what cannot be parsed remains text."""
     messages = request.messages
-    steps, left = transcript.steps(request)
+    steps, rest = transcript.steps(request)
     blocks: dict[int, list[Block]] = {}
-    told: dict[int, str] = {}
+    prompts: dict[int, str] = {}
     for number, message in enumerate(messages):
         if message.role not in ("assistant", "tool", "function"):
-            text = left.get(number, message.text)
-            pieces = _pieces(text, pasted=message.role == "user", given=not request.tools)
+            text = rest.get(number, message.text)
+            pieces = _pieces(text, pasted=message.role == "user", unmarked=not request.tools)
             blocks[number] = [block for block in pieces if block.label]
-            told[number] = "\n\n".join(block.text for block in pieces if not block.label)
+            prompts[number] = "\n\n".join(block.text for block in pieces if not block.label)
     marked = [block for number in blocks for block in blocks[number]]
     history = [turn for block in marked if block.kind == "talk" for turn in _turns(block.text)]
-    at, task = _task(request, blocks, told)
+    index, task = _task(request, blocks, prompts)
     task = task or next((text for role, text in reversed(history) if role == "user"), "")
     task = research.of_question(task)
     references = {n: source for block in marked for n, source in given.references(block.text).items()}
@@ -178,40 +178,40 @@ def read(request: ChatRequest) -> Situation:
     marked = [
         b if text == b.text else replace(b, text=text, whole="") for b, (_, text) in zip(marked, replies, strict=True)
     ]
-    shown = [b.whole or b.text for b in marked if b.kind not in ("talk", "task") and not given.references(b.text)]
-    found = [*references.values()]
-    found += [s for text in shown for s in material.sources(text) if s.key or is_prose(s.text)]
-    for number, message in enumerate(messages[: max(at, 0)]):
+    passages = [b.whole or b.text for b in marked if b.kind not in ("talk", "task") and not given.references(b.text)]
+    sources = [*references.values()]
+    sources += [s for text in passages for s in material.sources(text) if s.key or is_prose(s.text)]
+    for number, message in enumerate(messages[: max(index, 0)]):
         if message.role in ("user", "assistant") and message.text.strip() and not transcript.calls(message.text):
-            history.append((message.role, told.get(number, message.text)))
-        found += findings(message.text) if message.role == "assistant" else []
+            history.append((message.role, prompts.get(number, message.text)))
+        sources += findings(message.text) if message.role == "assistant" else []
     for step in steps:
         address = next((v for v in step.arguments.values() if isinstance(v, str) and URL.fullmatch(v)), "")
-        found += material.sources(step.result or "", key=address) if step.brings_sources else []
-    texts = [told[number] for number in told if messages[number].role == "user"]
+        sources += material.sources(step.result or "", key=address) if step.brings_sources else []
+    texts = [prompts[number] for number in prompts if messages[number].role == "user"]
     texts += [b.text for b in marked if not given.ACTION.search(b.label)] + [step.result or "" for step in steps]
-    listed = dict.fromkeys(entry for text in texts for entry in _listed(text))
+    entries = dict.fromkeys(entry for text in texts for entry in _entries(text))
     return Situation(
         request=request,
         task=task,
-        instructions="\n\n".join(filter(None, told.values())),
+        instructions="\n\n".join(filter(None, prompts.values())),
         history=tuple(history),
         blocks=tuple(marked),
-        sources=tuple(source for source in _merged(found) if source.text),
+        sources=tuple(source for source in _merge(sources) if source.text),
         steps=tuple(steps),
-        now=_now("\n".join(told.values())),
+        now=_stated_date("\n".join(prompts.values())),
         language="zh" if is_chinese(task) else "en",
-        queries=tuple(name for is_section, name in listed if not is_section),
-        sections=tuple(name for is_section, name in listed if is_section),
+        queries=tuple(name for is_section, name in entries if not is_section),
+        sections=tuple(name for is_section, name in entries if is_section),
         headings=next((lines for block in marked if (lines := given.headings(block.text))), ()),
-        answers=tuple(said for said, _ in replies if said),
+        answers=tuple(answer for answer, _ in replies if answer),
         numbers={source.key: number for number, source in references.items()},
     )
 
 
 def ends(told: str) -> str:
     """The start and end of a prompt's text; the middle is dropped if it is too long to be instructions."""
-    return told if len(told) <= 2 * _LONG else f"{told[:_LONG]}\n\n{told[-_LONG:]}"
+    return told if len(told) <= 2 * _END_LENGTH else f"{told[:_END_LENGTH]}\n\n{told[-_END_LENGTH:]}"
 
 
 def _kind(label: str) -> str:
@@ -219,47 +219,47 @@ def _kind(label: str) -> str:
     return next((kind for kind, pattern in _KINDS.items() if pattern.search(label)), "")
 
 
-def _now(told: str) -> date | None:
+def _stated_date(prompt: str) -> date | None:
     """The current date, if a prompt states it."""
-    return next(filter(None, (day_of(match["day"], exact=True) for match in _NOW.finditer(ends(told)))), None)
+    return next(filter(None, (day_of(match["day"], exact=True) for match in _NOW.finditer(ends(prompt)))), None)
 
 
 # the parts of a message
 
 
-def _pieces(text: str, *, pasted: bool, given: bool = False) -> list[Block]:
+def _pieces(text: str, *, pasted: bool, unmarked: bool = False) -> list[Block]:
     """A message's material, and its own words, which have no label. Tags and fences mark material; if text may be
     `pasted` (in a user's message), so do a line that announces it and the form of results."""
     text = _FENCE.sub(_as_element, text) if pasted else text
-    pieces, own, at = [], "", 0
+    pieces, own_text, position = [], "", 0
     for element in material.elements(text):
         kind = _kind(element.label)
-        meant = kind != "told" and (kind or pasted) and not (kind == "task" and _TO_MODEL.match(element.text))
-        if meant and len(element.text.strip()) > 3:  # "between <a> and </a>" only mentions tags
+        is_block = kind != "told" and (kind or pasted) and not (kind == "task" and _TO_MODEL.match(element.text))
+        if is_block and len(element.text.strip()) > 3:  # "between <a> and </a>" only mentions tags
             whole = text[element.start : element.end] if element.attributes else ""
-            inner = _pieces(element.text, pasted=False) if kind == "task" else []
-            parted = any(block.label for block in inner)
-            pieces += [replace(b, label=b.label or element.label) for b in inner if parted]
-            pieces += [] if parted else [Block(element.label, element.text.strip(), whole)]
-            own, at = own + text[at : element.start], element.end
-    own += text[at:]
-    said = _paragraphs(own) if pasted else [Block("", own.strip())]
-    marked = not pasted or any(piece.label for piece in (*pieces, *said))
-    pieces += (given and not marked and _passage(own)) or said
+            parts = _pieces(element.text, pasted=False) if kind == "task" else []
+            has_parts = any(block.label for block in parts)
+            pieces += [replace(b, label=b.label or element.label) for b in parts if has_parts]
+            pieces += [] if has_parts else [Block(element.label, element.text.strip(), whole)]
+            own_text, position = own_text + text[position : element.start], element.end
+    own_text += text[position:]
+    own_blocks = _paragraphs(own_text) if pasted else [Block("", own_text.strip())]
+    is_marked = not pasted or any(piece.label for piece in (*pieces, *own_blocks))
+    pieces += (unmarked and not is_marked and _passage(own_text)) or own_blocks
     return [piece for piece in pieces if piece.text]
 
 
 def _passage(text: str) -> list[Block]:
     """Unmarked sentences that only make statements, with one question before or after them; otherwise nothing."""
-    told = sentences(text)
-    asked = [s for s in told if s[-1] in "?？"]
-    rest = [s for s in told if s not in asked]
-    alone = len(asked) == 1 and asked[0] in (told[0], told[-1]) and is_prose(" ".join(rest))
-    states = alone and not any(map(_orders, rest))
-    return [Block("material", "\n".join(rest)), Block("task", _LABEL.sub("", asked[0]))] if states else []
+    texts = sentences(text)
+    questions = [s for s in texts if s[-1] in "?？"]
+    statements = [s for s in texts if s not in questions]
+    is_alone = len(questions) == 1 and questions[0] in (texts[0], texts[-1]) and is_prose(" ".join(statements))
+    is_passage = is_alone and not any(map(_is_order, statements))
+    return [Block("material", "\n".join(statements)), Block("task", _LABEL.sub("", questions[0]))] if is_passage else []
 
 
-def _orders(sentence: str) -> bool:
+def _is_order(sentence: str) -> bool:
     """Whether a sentence says what to do, or mentions the user or the model."""
     verb = _ORDER.match(sentence)
     addresses = _PERSONAL.search(sentence) or _RESUMES.match(sentence)
@@ -288,43 +288,43 @@ def _paragraphs(text: str) -> list[Block]:
         ):
             pieces[-1] = replace(last, text=f"{last.text}\n\n{paragraph}".strip('" \n'))
         else:
-            result = not asks and any(source.key and source.title for source in material.sources(paragraph))
-            pieces.append(Block("result" if result else "", paragraph.strip()))
+            is_result = not asks and any(source.key and source.title for source in material.sources(paragraph))
+            pieces.append(Block("result" if is_result else "", paragraph.strip()))
     return pieces
 
 
 # what is asked
 
 
-def _task(request: ChatRequest, blocks: dict[int, list[Block]], told: dict[int, str]) -> tuple[int, str]:
+def _task(request: ChatRequest, blocks: dict[int, list[Block]], prompts: dict[int, str]) -> tuple[int, str]:
     """What is wanted, and the index of the message that says so (-1: none): the user's last one, else the system's.
 
     Text after a tool result comes from a harness: it counts only if nobody else has spoken.
     """
-    amid = {number + 1 for number, message in enumerate(request.messages) if message.role in ("tool", "function")}
-    spoken = [number for number in told if number not in amid or len(told) < 2]
-    for person, number in sorted(((request.messages[n].role == "user", n) for n in spoken), reverse=True):
-        tagged = [block.text for block in blocks[number] if block.kind == "task"]
-        if task := tagged[-1] if tagged else _asked(told[number], person=person):
+    harness = {number + 1 for number, message in enumerate(request.messages) if message.role in ("tool", "function")}
+    candidates = [number for number in prompts if number not in harness or len(prompts) < 2]
+    for is_user, number in sorted(((request.messages[n].role == "user", n) for n in candidates), reverse=True):
+        tasks = [block.text for block in blocks[number] if block.kind == "task"]
+        if task := tasks[-1] if tasks else _untagged_task(prompts[number], is_user=is_user):
             return number, task
     return -1, ""
 
 
-def _asked(told: str, *, person: bool) -> str:
+def _untagged_task(text: str, *, is_user: bool) -> str:
     """The task in a message that does not tag it; empty if it only urges the model on or refers to a conversation."""
-    told = _DATED.sub("", ends(told))
-    named = [m for m in _LABELLED.finditer(told) if _kind(m["label"]) != "told"]
-    if said := [*_QUOTED.finditer(told)] or named:
-        return said[-1]["text"].strip(' *"“”')
-    person = person and not _TO_MODEL.match(told)
-    questions = [s for s in sentences(told) if re.search(r"[?？]\W*$", s) and not re.match(r"[-*•]|\d+[.)]", s)]
-    if person and research.is_small_talk(told.strip()):
-        return told.strip()
-    if not re.search("[?？]", told) and _URGING.issuperset(words(told)):
+    text = _DATED.sub("", ends(text))
+    labelled = [m for m in _LABELLED.finditer(text) if _kind(m["label"]) != "told"]
+    if matches := [*_QUOTED.finditer(text)] or labelled:
+        return matches[-1]["text"].strip(' *"“”')
+    is_user = is_user and not _TO_MODEL.match(text)
+    questions = [s for s in sentences(text) if re.search(r"[?？]\W*$", s) and not re.match(r"[-*•]|\d+[.)]", s)]
+    if is_user and research.is_small_talk(text.strip()):
+        return text.strip()
+    if not re.search("[?？]", text) and _URGING.issuperset(words(text)):
         return ""
-    if person and len(told) < 1200 and not re.search(r"(?im)^#|^\W{0,8}(?:rules|format)\W{0,8}$", told):
-        return _REPLY_FORM.sub("", told).strip()
-    return questions[-1] if questions else _REPLY_FORM.sub("", told.split("\n\n")[0]).strip() if person else ""
+    if is_user and len(text) < 1200 and not re.search(r"(?im)^#|^\W{0,8}(?:rules|format)\W{0,8}$", text):
+        return _REPLY_FORM.sub("", text).strip()
+    return questions[-1] if questions else _REPLY_FORM.sub("", text.split("\n\n")[0]).strip() if is_user else ""
 
 
 def _turns(text: str) -> list[tuple[str, str]]:
@@ -337,26 +337,26 @@ def _turns(text: str) -> list[tuple[str, str]]:
 # evidence, and what is listed to be looked up
 
 
-def _merged(found: Iterable[Source]) -> Iterable[Source]:
+def _merge(sources: Iterable[Source]) -> Iterable[Source]:
     """One source per key: what the first one says, then what only the others say."""
     by_key: dict[str, Source] = {}
-    for source in found:
-        known = by_key.get(source.name, source)
-        text = known.text if source.text in known.text else source.text
-        if known.text not in text:
-            text = "\n".join(dict.fromkeys([*sentences(known.text), *sentences(text)]))
-        by_key[source.name] = replace(known, text=text, title=known.title or source.title, day=known.day or source.day)
+    for source in sources:
+        first = by_key.get(source.name, source)
+        text = first.text if source.text in first.text else source.text
+        if first.text not in text:
+            text = "\n".join(dict.fromkeys([*sentences(first.text), *sentences(text)]))
+        by_key[source.name] = replace(first, text=text, title=first.title or source.title, day=first.day or source.day)
     return by_key.values()
 
 
-def _listed(text: str) -> Iterator[tuple[bool, str]]:
+def _entries(text: str) -> Iterator[tuple[bool, str]]:
     """The entries of labelled lists and plans: whether each is a section, and its name."""
-    named = [
+    lists = [
         (match["label"], re.findall(rf"(?m)^{ITEM}(.+)$", match["items"]) or re.split("[;；]", match["line"]))
         for match in _LISTED.finditer(text[:50_000])
     ]
     plans = material.rows(text) if material.parsed(text) else ()
-    named += [entry for plan in plans for entry in material.plan_lists(plan).items()]
-    for label, rows in named:
-        names = (str(next(iter(row.values()), "") if isinstance(row, dict) else row).strip() for row in rows)
+    lists += [entry for plan in plans for entry in material.plan_lists(plan).items()]
+    for label, items in lists:
+        names = (str(next(iter(item.values()), "") if isinstance(item, dict) else item).strip() for item in items)
         yield from ((_SECTIONS.search(label) is not None, name) for name in names if name)

@@ -59,9 +59,9 @@ def standalone(task: str, history: tuple[tuple[str, str], ...]) -> str:
         return task
     if _RECALLS.search(task):
         turns = _turns(history)
-        return _recalled(task, turns).question if turns else task
+        return _recalled_turn(task, turns).question if turns else task
     if _mentions(task):
-        return _resolved(task, _turns(history))
+        return _resolve(task, _turns(history))
     return task
 
 
@@ -69,17 +69,17 @@ def _turns(history: Sequence[tuple[str, str]]) -> list[Turn]:
     turns: list[Turn] = []
     for role, text in history:
         if role == "user":
-            turns.append(Turn(_resolved(text, turns) if _mentions(text) else text, ""))
+            turns.append(Turn(_resolve(text, turns) if _mentions(text) else text, ""))
         elif turns:
             turns[-1] = turns[-1]._replace(reply=prose(text))
     return turns
 
 
-def _recalled(task: str, turns: Sequence[Turn]) -> Turn:
+def _recalled_turn(task: str, turns: Sequence[Turn]) -> Turn:
     """The turn that a question about an earlier answer means: by its number, else by the words they share."""
-    place = next((n for n, word in enumerate(_ORDINALS) if re.search(word, task, re.IGNORECASE)), None)
-    if place is not None and place < len(turns):
-        return turns[place]
+    index = next((n for n, pattern in enumerate(_ORDINALS) if re.search(pattern, task, re.IGNORECASE)), None)
+    if index is not None and index < len(turns):
+        return turns[index]
     if _LATEST.search(task):
         return turns[-1]
     return max(reversed(turns), key=lambda turn: len(stems(task) & stems(turn.question)))
@@ -88,56 +88,56 @@ def _recalled(task: str, turns: Sequence[Turn]) -> Turn:
 def _mentions(text: str) -> list[tuple[re.Match[str], str, str]]:
     """References to something said before, each with its noun and kind; none if the text has names."""
     if is_chinese(text):
-        return [(match, *found) for match in _REFERRING_IN_CHINESE.finditer(text) if (found := _meant(match))]
-    return [] if name_spans(text) else [(m, *found) for m in _REFERRING.finditer(text) if (found := _meant(m))]
+        return [(match, *meaning) for match in _REFERRING_IN_CHINESE.finditer(text) if (meaning := _meaning(match))]
+    return [] if name_spans(text) else [(m, *meaning) for m in _REFERRING.finditer(text) if (meaning := _meaning(m))]
 
 
-def _meant(match: re.Match[str]) -> tuple[str, str] | None:
+def _meaning(match: re.Match[str]) -> tuple[str, str] | None:
     """Noun and kind; None for a noun that refers to nothing: "the mayor" is what is asked, "that runs" has a verb."""
     if (noun := match["noun"]) is None:
         return "", next((kind for kind in ("person", "place") if match.groupdict().get(kind)), "")
     for end in range(len(noun), 0, -1) if is_chinese(noun) else [len(noun)]:
         kind = kind_of(noun[:end])
         if not kind and end == 1 and match.group() in "该此":  # the last character stands for the whole noun
-            kind = next((kind for kind, last in ENDINGS.items() if noun[0] in last), "")
+            kind = next((kind for kind, endings in ENDINGS.items() if noun[0] in endings), "")
         if kind in THINGS and not (kind == "person" and match.groupdict().get("det", "").lower() == "the"):
             return noun[:end], kind
     return None
 
 
-def _resolved(text: str, turns: Sequence[Turn]) -> str:
+def _resolve(text: str, turns: Sequence[Turn]) -> str:
     """The text with its first reference replaced by the name it means, if one fits."""
-    known = list(_named(turns))
+    candidates = list(_named_things(turns))
     for match, noun, kind in _mentions(text):
-        best = max(known, key=lambda one: _fit(one, noun, kind, bool(match["it"])), default=None)
+        best = max(candidates, key=lambda named: _fit(named, noun, kind, bool(match["it"])), default=None)
         if best and _fit(best, noun, kind, bool(match["it"])):
             end = match.end() + len(noun) if is_chinese(text) else match.end()
-            before = "in " if match.groupdict().get("place") else ""
-            owned = "'s" if match.group().lower() in _POSSESSIVE else ""
-            return f"{text[: match.start()]}{before}{best.name}{owned}{text[end:]}"
+            prefix = "in " if match.groupdict().get("place") else ""
+            suffix = "'s" if match.group().lower() in _POSSESSIVE else ""
+            return f"{text[: match.start()]}{prefix}{best.name}{suffix}{text[end:]}"
     return text
 
 
-def _named(turns: Sequence[Turn]) -> Iterator[Named]:
+def _named_things(turns: Sequence[Turn]) -> Iterator[Named]:
     """What was named, latest first: the answer of a turn before what its question is about."""
     for question, reply in reversed(turns):
         ask = parse(question)
         if reply and ask.kind not in ("date", "number", "age", "yes", "reason"):
-            found = answer(question, [Source(reply)])
-            new = (name for name in names(reply) if name not in question)  # in a reply that is not a sentence
-            if value := found.value if found.kind == "value" else next(new, ""):
+            result = answer(question, [Source(reply)])
+            new_names = (name for name in names(reply) if name not in question)  # in a reply that is not a sentence
+            if value := result.value if result.kind == "value" else next(new_names, ""):
                 yield Named(value, ask.kind if ask.kind in THINGS else "", ask.head)
         for name in ask.names or names(reply):
             kind = kind_of(name if is_chinese(name) else name.split()[-1])
             yield Named(name, kind if kind in THINGS else "")
 
 
-def _fit(named: Named, noun: str, kind: str, it: bool) -> int:
+def _fit(named: Named, noun: str, kind: str, is_thing: bool) -> int:
     """How well a name fits a reference: 0 not at all, 1 asked for by another noun, 2 as far as is known, 3 by its kind,
     4 by containing the noun."""
     if noun and noun.lower() in named.name.lower():
         return 4
-    if it:
+    if is_thing:
         return 0 if named.kind == "person" else 2
     if named.kind and kind and named.kind != kind:
         return 0

@@ -70,31 +70,31 @@ class _Report:
         self.nothing = f"{orders.abstain}." if orders.abstain else self.nothing
 
     def text(self) -> str:
-        orders, told = self.orders, self._facts()
-        placed = self._placed(told)
+        orders, all_facts = self.orders, self._facts()
+        sections = self._by_section(all_facts)
         if self.headings:
-            return self.citations.complete("\n\n".join(filter(None, self._outlined(placed))))
+            return self.citations.complete("\n\n".join(filter(None, self._outline_parts(sections))))
         parts = [f"# {self.topic.title}"] if orders.title else []
         for title in self.body:
-            if placed[title] or orders.sections:
-                parts.append(f"## {title}\n\n{self._section(placed[title]) or self.nothing}")
+            if sections[title] or orders.sections:
+                parts.append(f"## {title}\n\n{self._section(sections[title]) or self.nothing}")
         if orders.table is not False and (self.topic.compare or orders.table):
-            parts.insert(orders.title + 1, self._table(told))
+            parts.insert(orders.title + 1, self._table(all_facts))
         if orders.conclusion and (self.last or not orders.sections):
-            said = self._conclusion([title for title in self.body if not placed[title]])
-            parts.append(f"## {(*self.last, self.conclusion)[0]}\n\n{said}" if said else "")
+            conclusion = self._conclusion([title for title in self.body if not sections[title]])
+            parts.append(f"## {(*self.last, self.conclusion)[0]}\n\n{conclusion}" if conclusion else "")
         return self.citations.complete("\n\n".join(filter(None, parts)))
 
-    def _outlined(self, placed: Mapping[str, Facts]) -> Iterator[str]:
+    def _outline_parts(self, sections: Mapping[str, Facts]) -> Iterator[str]:
         """The headings that the prompt shows, unchanged, each followed by what belongs there."""
-        empty = [title for title in self.body if not placed[title]]
+        empty = [title for title in self.body if not sections[title]]
         days = sorted(str(source.day)[:7] for source in self.situation.sources if source.day)
         for heading, after in pairwise([*self.headings, ""]):
             title = heading.lstrip("# ")
             yield heading
-            if title in placed:
-                yield self._section(placed[title])
-                yield self.nothing if self._is_thin(placed[title]) else ""
+            if title in sections:
+                yield self._section(sections[title])
+                yield self.nothing if self._is_thin(sections[title]) else ""
             elif _LIMITS.search(title):
                 yield self.empty.format("; ".join(empty)) if empty else ""
                 yield self.of.format(days[0], days[-1]) if days else ""
@@ -105,36 +105,36 @@ class _Report:
         """The sentences of all sources in order of arrival; if there are too many, those most relevant to the task,
         then the first of the others."""
         sources = [source for source in self.situation.sources if source.key]
-        every = (Evidence(s, source, 0.0) for source in sources for s in sentences(source.text))
-        told = facts(e for e in every if not (CLUTTER.search(e.sentence) or BOILERPLATE.match(e.sentence)))
-        longest, size = self.orders.words[1], sum(len(sentence.split()) for sentence in told)
-        most = min(MOST_SENTENCES, int(len(told) * longest * ROOM / (size or 1)) if longest else MOST_SENTENCES)
-        if len(told) <= most:
-            return told
-        asked = " ".join([self.topic.subject, *(facet.title for facet in self.topic.facets)])
-        best = (sentence for sentence in facts(rank(asked, sources, most=MOST_SENTENCES)) if sentence in told)
-        telling = [s for s in told if longest and research.is_informative(s, self.topic.text)]
-        chosen = [*dict.fromkeys([*telling, *best, *told])][:most]
-        return {sentence: told[sentence] for sentence in told if sentence in chosen}
+        evidence = (Evidence(s, source, 0.0) for source in sources for s in sentences(source.text))
+        all_facts = facts(e for e in evidence if not (CLUTTER.search(e.sentence) or BOILERPLATE.match(e.sentence)))
+        longest, size = self.orders.words[1], sum(len(sentence.split()) for sentence in all_facts)
+        limit = min(MOST_SENTENCES, int(len(all_facts) * longest * ROOM / (size or 1)) if longest else MOST_SENTENCES)
+        if len(all_facts) <= limit:
+            return all_facts
+        query = " ".join([self.topic.subject, *(facet.title for facet in self.topic.facets)])
+        best = (sentence for sentence in facts(rank(query, sources, most=MOST_SENTENCES)) if sentence in all_facts)
+        informative = [s for s in all_facts if longest and research.is_informative(s, self.topic.text)]
+        selection = [*dict.fromkeys([*informative, *best, *all_facts])][:limit]
+        return {sentence: all_facts[sentence] for sentence in all_facts if sentence in selection}
 
-    def _placed(self, told: Facts) -> dict[str, Facts]:
+    def _by_section(self, all_facts: Facts) -> dict[str, Facts]:
         """Each sentence in the section that shares most words with it or whose title the material has it under; failing
         that, in its page's. Long sections then give up sentences to short ones whose title they were under."""
-        placed: dict[str, Facts] = {title: {} for title in self.body}
-        for sentence, sources in told.items() if self.body else ():
+        sections: dict[str, Facts] = {title: {} for title in self.body}
+        for sentence, sources in all_facts.items() if self.body else ():
             home = self._best_section(sentence) or self._best_section(sources[0].text) or self.body[0]
-            placed[home][sentence] = sources
-        for title, sentence in ((title, s) for title in self.body for s in told if self._is_under(title, s)):
-            home = next(other for other in self.body if sentence in placed[other])
-            left = {other: of for other, of in placed[home].items() if other != sentence}
-            if self._is_thin(placed[title]) and not self._is_thin(left):
-                placed[title][sentence] = placed[home].pop(sentence)
-        return placed
+            sections[home][sentence] = sources
+        for title, sentence in ((title, s) for title in self.body for s in all_facts if self._is_under(title, s)):
+            home = next(name for name in self.body if sentence in sections[name])
+            remaining = {s: sources for s, sources in sections[home].items() if s != sentence}
+            if self._is_thin(sections[title]) and not self._is_thin(remaining):
+                sections[title][sentence] = sections[home].pop(sentence)
+        return sections
 
-    def _is_thin(self, told: Facts) -> bool:
+    def _is_thin(self, section: Facts) -> bool:
         """Whether a section is short, or cites fewer than two sources."""
-        cited = {source.key for sources in told.values() for source in sources if self.citations.cites(source)}
-        return sum(map(len, told)) < LEAST or len(cited) < 2
+        keys = {source.key for sources in section.values() for source in sources if self.citations.cites(source)}
+        return sum(map(len, section)) < LEAST or len(keys) < 2
 
     def _is_under(self, title: str, sentence: str) -> bool:
         """Whether a sentence is in a part of the material that opens with the section's title."""
@@ -142,49 +142,49 @@ class _Report:
 
     def _best_section(self, text: str) -> str | None:
         """The section whose title, with the facets it names, shares most with a text; None if nothing is shared."""
-        own = stems(text)
-        shared: dict[str, float] = {}
+        text_stems = stems(text)
+        scores: dict[str, float] = {}
         for title in self.body:
-            near = [f.stems for f in self.topic.facets if f.stems & stems(title)]
-            meaning = stems(title).union(*near) - stems(self.topic.subject)
-            shared[title] = len(meaning & own) / (1 + len(meaning) ** 0.5) + UNDER * self._is_under(title, text)
-        best = max(self.body, key=lambda title: shared[title])
-        return best if shared[best] else None
+            facet_stems = [f.stems for f in self.topic.facets if f.stems & stems(title)]
+            meaning = stems(title).union(*facet_stems) - stems(self.topic.subject)
+            scores[title] = len(meaning & text_stems) / (1 + len(meaning) ** 0.5) + UNDER * self._is_under(title, text)
+        best = max(self.body, key=lambda title: scores[title])
+        return best if scores[best] else None
 
-    def _section(self, told: Facts) -> str:
+    def _section(self, section: Facts) -> str:
         """Paragraphs, one for each thing that sentences name first; the request's seed chooses which comes first."""
         groups: dict[str, Facts] = {}
-        for sentence, sources in told.items():
+        for sentence, sources in section.items():
             groups.setdefault((*names(sentence), sources[0].title)[0], {})[sentence] = sources
-        first = (self.situation.request.seed or 0) % max(1, len(groups))
-        ordered = [*groups.values()][first:] + [*groups.values()][:first]
+        start = (self.situation.request.seed or 0) % max(1, len(groups))
+        ordered = [*groups.values()][start:] + [*groups.values()][:start]
         return "\n\n".join(map(self.citations.text, ordered))
 
-    def _table(self, told: Facts) -> str:
+    def _table(self, all_facts: Facts) -> str:
         """Things against facets, with the cells that the evidence answers; empty if under two rows have a value."""
-        leading = [name for sentence in told for name in names(sentence)[:1] if name not in self.topic.text]
+        leading = [name for sentence in all_facts for name in names(sentence)[:1] if name not in self.topic.text]
         heads = [min((n for n in leading if name.startswith(n)), key=len) for name in leading]
         rows = sorted((n for n in dict.fromkeys(heads) if heads.count(n) > 1), key=lambda n: -heads.count(n))
         columns = [facet.title for facet in self.topic.facets if len(facet.words) <= 5][:TABLE_COLUMNS]
         lines = [[name, *(self._cell(name, column) for column in columns)] for name in rows[:TABLE_ROWS]]
-        known = [line for line in lines if any(line[1:])]
-        table = [["", *columns], ["---"] * (len(columns) + 1), *known]
-        return "\n".join(f"| {' | '.join(cell or '–' for cell in line)} |" for line in table) if len(known) > 1 else ""
+        filled = [line for line in lines if any(line[1:])]
+        table = [["", *columns], ["---"] * (len(columns) + 1), *filled]
+        return "\n".join(f"| {' | '.join(cell or '–' for cell in line)} |" for line in table) if len(filled) > 1 else ""
 
     def _cell(self, name: str, facet: str) -> str:
         sources: list[Source] = [s for s in self.situation.sources if name in s.text or name in s.title]
-        asked = self.asking.format(facet[:1].lower() + facet[1:], name)
-        found = answer(asked, sources, self.situation.now)
-        fits = found.kind == "value" and found.confidence >= SURE and len(found.value) <= CELL and found.evidence
-        said = self.citations.with_marks(found.value, [found.evidence[-1].source]) if fits else ""
-        return said.rstrip(".。").replace("|", "/")
+        question = self.asking.format(facet[:1].lower() + facet[1:], name)
+        result = answer(question, sources, self.situation.now)
+        fits = result.kind == "value" and result.confidence >= SURE and len(result.value) <= CELL and result.evidence
+        text = self.citations.with_marks(result.value, [result.evidence[-1].source]) if fits else ""
+        return text.rstrip(".。").replace("|", "/")
 
     def _conclusion(self, empty: Sequence[str]) -> str:
         """The sentences most relevant to the task as a whole, and what was not found."""
         best = rank(self.topic.subject, self.situation.sources, self.situation.now, most=4)
-        said = facts(evidence for evidence in best if evidence.source.key)
-        said |= {self.empty.format("; ".join(empty)): []} if empty else {}
-        return self.citations.text(said)
+        selection = facts(evidence for evidence in best if evidence.source.key)
+        selection |= {self.empty.format("; ".join(empty)): []} if empty else {}
+        return self.citations.text(selection)
 
 
 def _is_above(heading: str, after: str) -> bool:

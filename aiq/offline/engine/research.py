@@ -145,10 +145,10 @@ def is_question(task: str) -> bool:
     """Whether a task wants one short answer: a single question or request that asks for no report and lists nothing."""
     if _PART.fullmatch(task):
         return False
-    told = [_bare(sentence) for sentence in sentences(task)]
+    bare = [_without_lead(sentence) for sentence in sentences(task)]
     long = len(task) > (60 if is_chinese(task) else 320)
-    product = _LONG.search("\n".join(told))
-    return not (long or product) and sum(_WANTS.search(sentence) is not None for sentence in told) <= 1
+    product = _LONG.search("\n".join(bare))
+    return not (long or product) and sum(_WANTS.search(sentence) is not None for sentence in bare) <= 1
 
 
 @lru_cache(maxsize=256)
@@ -156,19 +156,19 @@ def topic(task: str) -> Topic:
     """The task's subject and facets; every task has a subject. A part of a task has the subject of the whole."""
     chinese = is_chinese(task)
     part = _PART.fullmatch(task)
-    of, task = (topic(part["whole"]).subject, part["part"]) if part else ("", task)
-    told = [task] if chinese else list(sentences(task))
-    asking = [s for s in told if _WANTS.search(_bare(s))] or told[:1] or [task]
-    named = _CHINESE_SUBJECT.search(task) if chinese else None
-    subject = of or ((named["report"] or named["of"]) if named else _subject(asking[0], told))
+    whole, task = (topic(part["whole"]).subject, part["part"]) if part else ("", task)
+    texts = [task] if chinese else list(sentences(task))
+    requests = [s for s in texts if _WANTS.search(_without_lead(s))] or texts[:1] or [task]
+    match = _CHINESE_SUBJECT.search(task) if chinese else None
+    subject = whole or ((match["report"] or match["of"]) if match else _subject(requests[0], texts))
     facets: dict[tuple[str, ...], Facet] = {}
-    for piece in (piece for sentence in asking for piece in _pieces(sentence)):
+    for piece in (piece for sentence in requests for piece in _pieces(sentence)):
         key = tuple(word for word in dict.fromkeys(words(piece)) if word not in words(subject))
         title = _heading(re.sub(r"\s*[(（][^)）]*[)）]", "", piece))
         if key and title and subject not in piece and not any(set(key) <= set(other) for other in facets):
             facets[key] = Facet(title, key)
     compare = _COMPARING.search(task) is not None
-    return Topic(task, subject, tuple(facets.values())[:MOST_FACETS], compare, chinese, bool(of and facets))
+    return Topic(task, subject, tuple(facets.values())[:MOST_FACETS], compare, chinese, bool(whole and facets))
 
 
 def of_question(task: str) -> str:
@@ -177,31 +177,31 @@ def of_question(task: str) -> str:
     return part["whole"] if part and part["whole"].rstrip()[-1] in "?？" else task
 
 
-def _subject(sentence: str, told: Sequence[str]) -> str:
+def _subject(sentence: str, texts: Sequence[str]) -> str:
     """What the first sentence that asks is about; if it names nothing, what an earlier sentence says they work on."""
-    body = _asked(re.sub(r"\s*\([^)]*\)", "", _bare(sentence)))
+    body = _content(re.sub(r"\s*\([^)]*\)", "", _without_lead(sentence)))
     if not names(body):
-        body = next((match["what"] for s in told if (match := _PURPOSE.match(s))), body)
+        body = next((match["what"] for s in texts if (match := _PURPOSE.match(s))), body)
     body = _AUDIENCE.sub("", _SUBJECT_END.split(body)[0])
     return " ".join(_POINTING.sub("", body).split()[:18]).strip(" .\"'“”") or sentence
 
 
-def _bare(sentence: str) -> str:
+def _without_lead(sentence: str) -> str:
     """A sentence without polite openings or brackets at its start."""
     return _LEAD.sub("", re.sub(r"^\([^)]*\)\s*:?\s*", "", sentence.strip()))
 
 
-def _asked(plain: str) -> str:
+def _content(sentence: str) -> str:
     """What a request asks for, without the asking words."""
-    return _CLAUSE.sub("", _REQUEST.sub("", plain, count=1))
+    return _CLAUSE.sub("", _REQUEST.sub("", sentence, count=1))
 
 
 def _pieces(sentence: str) -> list[str]:
     """The parts of a sentence that could be facets; brackets stay with what they explain."""
-    hidden = re.sub(r"[(（][^)）]*[)）]", lambda m: re.sub(r"[,，、;；:：]", "\x00", m[0]), _bare(sentence))
-    parts = (part.replace("\x00", ",").strip(" .?!。？！\"'“”") for part in _CUT.split(hidden))
-    found = [_POINTING.sub("", _asked(_CHINESE_LEAD.sub("", part))) for part in parts]
-    return [piece for piece in found if len(piece) > 1 and len(piece.split()) <= 24]
+    masked = re.sub(r"[(（][^)）]*[)）]", lambda m: re.sub(r"[,，、;；:：]", "\x00", m[0]), _without_lead(sentence))
+    parts = (part.replace("\x00", ",").strip(" .?!。？！\"'“”") for part in _CUT.split(masked))
+    pieces = [_POINTING.sub("", _content(_CHINESE_LEAD.sub("", part))) for part in parts]
+    return [piece for piece in pieces if len(piece) > 1 and len(piece.split()) <= 24]
 
 
 def _heading(text: str) -> str:
@@ -238,16 +238,16 @@ def independent(queries: Sequence[str]) -> list[str]:
 def dated(query: str, task: str, now: date | None) -> str:
     """A query, with the current year added if it is about something the task wants the present state of."""
     present = _PRESENT.search(task)
-    of = stems(" ".join(task[present.end() :].split()[:3])) if present else frozenset()
-    return f"{query} {now.year}" if now and of & stems(query) and str(now.year) not in query else query
+    present_stems = stems(" ".join(task[present.end() :].split()[:3])) if present else frozenset()
+    return f"{query} {now.year}" if now and present_stems & stems(query) and str(now.year) not in query else query
 
 
 def _query(thing: str, facets: Sequence[Facet]) -> str:
     """A thing and what the facets ask about it, the first facet first: their words, or in Chinese two titles."""
     if is_chinese(thing):
         return " ".join([thing, *(facet.title for facet in facets[:2])])
-    wanted = dict.fromkeys(word for facet in facets for word in facet.words if word not in thing.casefold())
-    return f"{thing} {' '.join(list(wanted)[:MOST_WORDS])}".strip()[:400]
+    terms = dict.fromkeys(word for facet in facets for word in facet.words if word not in thing.casefold())
+    return f"{thing} {' '.join(list(terms)[:MOST_WORDS])}".strip()[:400]
 
 
 # gaps
@@ -257,41 +257,41 @@ def gaps(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> list[str
     """Queries for what the evidence leaves open, most important first: things it names that nobody looked up, then
     facets on which nothing was found. `asked`: the queries sent so far."""
     looked_up = " \n ".join(asked).casefold()
-    new = {n: facet for n, facet in _things(of, sources, asked).items() if n.casefold() not in looked_up}
-    found = [_query(name, sorted(of.facets, key=lambda f: f is not facet)) for name, facet in new.items()]
-    told = frozenset[str]().union(*(stems(source.text) for source in sources))
-    left = [facet for facet in of.facets if len(facet.stems & told) * 2 <= len(facet.stems)]
-    return found + [query for facet in left if (query := _query(of.subject, [facet])) not in asked]
+    things = {n: facet for n, facet in _things(of, sources, asked).items() if n.casefold() not in looked_up}
+    thing_queries = [_query(name, sorted(of.facets, key=lambda f: f is not facet)) for name, facet in things.items()]
+    source_stems = frozenset[str]().union(*(stems(source.text) for source in sources))
+    open_facets = [facet for facet in of.facets if len(facet.stems & source_stems) * 2 <= len(facet.stems)]
+    return thing_queries + [query for facet in open_facets if (query := _query(of.subject, [facet])) not in asked]
 
 
-def _things(of: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dict[str, Facet | None]:
+def _things(task: Topic, sources: Sequence[Source], asked: Sequence[str]) -> dict[str, Facet | None]:
     """Names in sentences about the subject or about a thing from an earlier step, with the facet they came with.
 
     Nearest to the subject first; within a step, things that come with a facet first, then the most frequent.
     """
-    told = [(sentence, f"{source.title}\n{sentence}") for source in sources for sentence in sentences(source.text)]
-    proper = {name for name in _proper([sentence for sentence, _ in told]) if name not in of.text}
-    core = stems(of.subject)
+    passages = [(sentence, f"{source.title}\n{sentence}") for source in sources for sentence in sentences(source.text)]
+    proper_names = {name for name in _proper_names([sentence for sentence, _ in passages]) if name not in task.text}
+    subject_stems = stems(task.subject)
     reached: dict[str, Facet | None] = {}
     known = [name for query in asked for name in names(query)[:1]]
     for step in range(STEPS):
-        came: dict[str, list[Facet | None]] = {}
-        for sentence, text in told:
-            near = not step and len(core & stems(text)) * 2 > len(core)
-            if near or any(name in text for name in known):
-                facet = max(of.facets, key=lambda f: len(f.stems & stems(sentence)), default=None)
-                for name in (name for name in names_in(sentence) if name in proper and name not in reached):
-                    came.setdefault(name, []).append(facet if facet and facet.stems & stems(sentence) else None)
-        facets = {name: next(filter(None, came[name]), None) for name in came}
-        known = sorted(facets, key=lambda name: (facets[name] is None, -len(came[name])))
+        occurrences: dict[str, list[Facet | None]] = {}
+        for sentence, text in passages:
+            is_near = not step and len(subject_stems & stems(text)) * 2 > len(subject_stems)
+            if is_near or any(name in text for name in known):
+                facet = max(task.facets, key=lambda f: len(f.stems & stems(sentence)), default=None)
+                for name in (name for name in names_in(sentence) if name in proper_names and name not in reached):
+                    occurrences.setdefault(name, []).append(facet if facet and facet.stems & stems(sentence) else None)
+        facets = {name: next(filter(None, occurrences[name]), None) for name in occurrences}
+        known = sorted(facets, key=lambda name: (facets[name] is None, -len(occurrences[name])))
         reached |= {name: facets[name] for name in known}
     return reached
 
 
-def _proper(told: Sequence[str]) -> frozenset[str]:
+def _proper_names(texts: Sequence[str]) -> frozenset[str]:
     """Names that are not ordinary words: they have several words, are Chinese, or also occur inside a sentence."""
-    found = {name for sentence in told for name in names_in(sentence)}
-    return frozenset(n for n in found if re.search("[ ·]", n) or any(sentence.find(n) > 0 for sentence in told))
+    candidates = {name for sentence in texts for name in names_in(sentence)}
+    return frozenset(n for n in candidates if re.search("[ ·]", n) or any(sentence.find(n) > 0 for sentence in texts))
 
 
 def is_informative(sentence: str, known: str) -> bool:
@@ -301,8 +301,8 @@ def is_informative(sentence: str, known: str) -> bool:
 
 def names_in(sentence: str) -> tuple[str, ...]:
     """The names in a sentence; in Chinese, which has no capitals, by their form and the lists they occur in."""
-    found = list(names(sentence))
+    found_names = list(names(sentence))
     if is_chinese(sentence):
-        listed = (part for parts in _CHINESE_LIST.findall(sentence) for part in re.split(r"[、和及]", parts))
-        found += [*_CHINESE_NAME.findall(sentence), *(part for part in listed if 2 <= len(part) <= 14)]
-    return tuple(dict.fromkeys(found))
+        items = (part for parts in _CHINESE_LIST.findall(sentence) for part in re.split(r"[、和及]", parts))
+        found_names += [*_CHINESE_NAME.findall(sentence), *(part for part in items if 2 <= len(part) <= 14)]
+    return tuple(dict.fromkeys(found_names))

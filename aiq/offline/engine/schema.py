@@ -47,7 +47,7 @@ _OPTION = re.compile(rf"{_QUOTE}|\b(?!or\b|或)([\w-]+)")
 _ANNOUNCED = re.compile(r"json|output|respon[ds]|return|reply|interface|format|schema|\bform\b|格式|对象|回复", re.I)
 _INPUT = re.compile(r"(?:inputs?|action|arg(?:ument)?s|parameters|<tool_call>)[\"'`]?\W{0,4}$", re.I)
 """What precedes the arguments of a call: an example, but not of the reply."""
-_NAMED = re.compile(r"\bjson\b[^.\n{]*\b(?:keys?|fields?|properties)\b([^.\n{]*)", re.I)
+_KEY_LIST = re.compile(r"\bjson\b[^.\n{]*\b(?:keys?|fields?|properties)\b([^.\n{]*)", re.I)
 _STRINGS = re.compile(r"(?:only|respond|return|reply|output)\b.{0,40}\b(?:list|array) of strings", re.I)
 _KEY = r"(?:[\"'`“][^\"'`“”\n]{1,60}[\"'`”]|\w{1,60})\s*\??\s*[:：]"
 _LOOSE = (
@@ -74,8 +74,8 @@ _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:\([^()]*\)\s*)?(?:-|–|to|\.\.|and|�
 
 def asked_schema(situation: Situation) -> Schema | None:
     """The JSON schema of the reply: from `response_format` or the instructions; None if prose is wanted."""
-    shown = situation.request.json_schema or from_prose(situation.instructions)
-    return shown or (_object({"answer": {"type": "string"}}) if situation.request.wants_json else None)
+    schema = situation.request.json_schema or from_prose(situation.instructions)
+    return schema or (_object({"answer": {"type": "string"}}) if situation.request.wants_json else None)
 
 
 def as_schema(part: Any) -> dict[str, Any]:
@@ -86,16 +86,16 @@ def as_schema(part: Any) -> dict[str, Any]:
 def forms(part: Any) -> list[dict[str, Any]]:
     """The forms that a schema without references allows, each of one type; keywords beside `anyOf` apply to all. A
     constant becomes an enum."""
-    found = as_schema(part)
-    for other in found.pop("allOf", ()):
-        found = {**as_schema(other), **found}
-    if choice := found.pop("anyOf", None) or found.pop("oneOf", None):
-        return [form for each in choice for form in forms({**found, **as_schema(each)})]
-    if "const" in found:
-        found["enum"] = [found["const"]]
-    shape = "object" if "properties" in found else "array" if "items" in found else "string"
-    kinds = found.get("type") or [*dict.fromkeys(map(_type, found.get("enum", ())))] or shape
-    return [{**found, "type": kind} for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+    schema = as_schema(part)
+    for subschema in schema.pop("allOf", ()):
+        schema = {**as_schema(subschema), **schema}
+    if options := schema.pop("anyOf", None) or schema.pop("oneOf", None):
+        return [form for option in options for form in forms({**schema, **as_schema(option)})]
+    if "const" in schema:
+        schema["enum"] = [schema["const"]]
+    shape = "object" if "properties" in schema else "array" if "items" in schema else "string"
+    kinds = schema.get("type") or [*dict.fromkeys(map(_type, schema.get("enum", ())))] or shape
+    return [{**schema, "type": kind} for kind in ([kinds] if isinstance(kinds, str) else kinds)]
 
 
 def fits(value: Any, part: Schema) -> bool:
@@ -107,10 +107,10 @@ def _fits(value: Any, form: Schema) -> bool:
     kind = form["type"]
     if type(value) not in _PYTHON[kind] or value not in form.get("enum", [value]):
         return False
-    bound = {"string": "Length", "array": "Items", "integer": "imum", "number": "imum"}.get(kind)
-    size = value if bound == "imum" else len(value) if bound else 0
-    within = form.get(f"min{bound}", size) <= size <= form.get(f"max{bound}", size)
-    return within and (kind != "string" or re.search(form.get("pattern", ""), value) is not None)
+    suffix = {"string": "Length", "array": "Items", "integer": "imum", "number": "imum"}.get(kind)
+    size = value if suffix == "imum" else len(value) if suffix else 0
+    in_bounds = form.get(f"min{suffix}", size) <= size <= form.get(f"max{suffix}", size)
+    return in_bounds and (kind != "string" or re.search(form.get("pattern", ""), value) is not None)
 
 
 def _type(value: Any) -> str:
@@ -135,15 +135,15 @@ def convert(text: str, form: Schema) -> Any:
     if is_day or re.search(r"d\{4\}|YYYY", str(form)):
         days = (day for day in dates.find(text) if day.day or not is_day)
         return next(("-".join(f"{part:02d}" for part in day[:3] if part) for day in days), None)
-    most = form.get("maxLength", len(text))
-    return text if len(text) <= most else shorten(text, most, placeholder="") or text[:most]
+    limit = form.get("maxLength", len(text))
+    return text if len(text) <= limit else shorten(text, limit, placeholder="") or text[:limit]
 
 
 def scaled(share: float, form: Schema, about: str) -> float | int:
     """A share on the scale that the schema or the description states; percent for whole numbers, else 0 to 1."""
     is_whole = form["type"] == "integer"
-    told = _RANGE.search(about)
-    low, high = told.groups() if told else (0, 100 if is_whole or "percent" in about else 1)
+    bounds = _RANGE.search(about)
+    low, high = bounds.groups() if bounds else (0, 100 if is_whole or "percent" in about else 1)
     low, high = float(form.get("minimum", low)), float(form.get("maximum", high))
     value = low + share * (high - low)
     return round(value) if is_whole else round(value, 3)
@@ -156,62 +156,62 @@ def from_prose(text: str) -> Schema | None:
     """The schema given by the last JSON example in a prompt, by the quoted keys that it lists, or by its request for a
     list of strings; None if it asks for no JSON."""
     text = text[:_PROMPT]
-    for pattern, strict in _LOOSE:
-        text = pattern.sub(strict, text)
-    text = _ITEM.sub(lambda m: f"[{_quoted(m['value'].split(', ')[0])}]", _FIELD.sub(_strict, text))
-    found: Schema | None = None
+    for pattern, replacement in _LOOSE:
+        text = pattern.sub(replacement, text)
+    text = _ITEM.sub(lambda m: f"[{_strict_value(m['value'].split(', ')[0])}]", _FIELD.sub(_strict_field, text))
+    schema: Schema | None = None
     for value, start, end in material.objects(text):
         before = text[max(0, start - (_NEAR if text[start] == "[" else _FAR)) : start]
         is_link = text[end : end + 1] == "("
         if _ANNOUNCED.search(before) and not _INPUT.search(before) and not is_link:
-            found = _shown(value)
-    named = _NAMED.search(text)
-    keys = re.findall(rf"{_QUOTE}\s*(?:\(([^)]*)\))?", named[1]) if named and not found else ()
+            schema = _example_schema(value)
+    listing = _KEY_LIST.search(text)
+    keys = re.findall(rf"{_QUOTE}\s*(?:\(([^)]*)\))?", listing[1]) if listing and not schema else ()
     if keys:
-        return _object({key: _said(f"<{told}>") for key, told in keys})
-    return found or ({"type": "array", "items": {"type": "string"}} if _STRINGS.search(text) else None)
+        return _object({key: _words_schema(f"<{note}>") for key, note in keys})
+    return schema or ({"type": "array", "items": {"type": "string"}} if _STRINGS.search(text) else None)
 
 
-def _strict(field: re.Match[str]) -> str:
+def _strict_field(field: re.Match[str]) -> str:
     """A field of an example in strict JSON."""
     key = field["key"].strip(" \n\t\"'`“”?:：")
-    return f"{json.dumps(key)}: {_quoted(field['value']) if field['value'] else ''}"
+    return f"{json.dumps(key)}: {_strict_value(field['value']) if field['value'] else ''}"
 
 
-def _quoted(words: str) -> str:
+def _strict_value(words: str) -> str:
     """A plain value of an example unchanged; words that describe a value are marked as such."""
     words = words.strip()
-    plain = re.fullmatch(rf"(\"[^\"\n]*\"|{_PLAIN}(?=\s*(?://|#|$)))(?:(?<!\")\s*(?://|#).*)?", words)
-    return plain[1] if plain else json.dumps(f"<{words}>")
+    literal = re.fullmatch(rf"(\"[^\"\n]*\"|{_PLAIN}(?=\s*(?://|#|$)))(?:(?<!\")\s*(?://|#).*)?", words)
+    return literal[1] if literal else json.dumps(f"<{words}>")
 
 
-def _shown(value: Any) -> dict[str, Any]:
+def _example_schema(value: Any) -> dict[str, Any]:
     """The schema of a value shown in an example; an example that is itself a JSON schema is kept."""
     if isinstance(value, dict):
         is_schema = "properties" in value and "type" in value
-        return value if is_schema else _object({key: _shown(inner) for key, inner in value.items()})
+        return value if is_schema else _object({key: _example_schema(child) for key, child in value.items()})
     if isinstance(value, list):
-        return {"type": ["array", "null"], "items": _shown(value[0]) if value else {"type": "string"}}
-    return _said(value or "") if _type(value) in ("string", "null") else {"type": [_type(value), "null"]}
+        return {"type": ["array", "null"], "items": _example_schema(value[0]) if value else {"type": "string"}}
+    return _words_schema(value or "") if _type(value) in ("string", "null") else {"type": [_type(value), "null"]}
 
 
 def _object(properties: Mapping[str, Schema]) -> dict[str, Any]:
     return {"type": "object", "properties": dict(properties), "required": [*properties], "additionalProperties": False}
 
 
-def _said(text: str) -> dict[str, Any]:
+def _words_schema(text: str) -> dict[str, Any]:
     """What words say about a value: "<one short sentence or null>", "<list of strings>", "integer"."""
     words = text.strip("<> ")
-    described = re.search("[<|]", text) or _TYPE.fullmatch(words)
-    kinds = [str(found.lastgroup) for found in _TYPE.finditer(words) if described]
-    kind, inner, *_ = (*kinds, "string", "string")
+    is_description = re.search("[<|]", text) or _TYPE.fullmatch(words)
+    kinds = [str(match.lastgroup) for match in _TYPE.finditer(words) if is_description]
+    kind, item_type, *_ = (*kinds, "string", "string")
     kind = "string" if stated_options(words) else kind
-    told = {"type": [kind, "null"], "description": words}
-    return {**told, "items": {"type": inner}} if kind == "array" else told
+    schema = {"type": [kind, "null"], "description": words}
+    return {**schema, "items": {"type": item_type}} if kind == "array" else schema
 
 
 def stated_options(text: str) -> list[str]:
     """The options that a description states, without types: "'yes' or 'no'", "one of: low, medium, high", "a|b"."""
-    listed = _OPTIONS.search(text)
-    found = [quoted or bare for quoted, bare in _OPTION.findall(listed[0])] if listed else []
-    return [option for option in found if option != "null" and not _TYPE.fullmatch(option)]
+    match = _OPTIONS.search(text)
+    options = [quoted or bare for quoted, bare in _OPTION.findall(match[0])] if match else []
+    return [option for option in options if option != "null" and not _TYPE.fullmatch(option)]

@@ -45,8 +45,8 @@ def is_prose(text: str) -> bool:
 def day_of(text: str, *, exact: bool = False) -> date | None:
     """The day, month or year (`exact`: only a day) that a field states; None if it is not a date."""
     text = re.sub(r"(\d{4})[/.-](\d\d?)[/.-](\d\d?)[T_]?", lambda m: f"{m[1]}-{m[2]:0>2}-{m[3]:0>2} ", text[:60])
-    found = dates.find(text)
-    return found[0].when if found and (found[0].day or not exact) else None
+    days = dates.find(text)
+    return days[0].when if days and (days[0].day or not exact) else None
 
 
 _ADDRESS = r"url|link|source|href|uri|网址|链接|来源"
@@ -84,8 +84,8 @@ def sources_in(text: str, outer: Source) -> list[Source]:
     A page whose URL is known (`outer.key`) is one source, whatever its text lists and cites.
     """
     lines = [part for line in text.splitlines() for part in _INLINE.sub(r"\1\n", line).splitlines() or [line]]
-    if not outer.key and (found := findings(text) or _records(lines)):
-        return found
+    if not outer.key and (sources := findings(text) or _records(lines)):
+        return sources
     days = filter(None, (day_of(match[1], exact=True) for match in _UPDATED.finditer(text)))
     title, day = outer.title or _record(lines[:8]).title, outer.day or next(days, None)
     return [replace(outer, text=LINK.sub(r"\1", text), title=title, day=day)]
@@ -102,34 +102,32 @@ def findings(text: str) -> list[Source]:
     heading = next(reversed(list(_REFERENCES.finditer(text))), None)
     entries = [e for e in _ENTRY.finditer(text, heading.end() if heading else 0) if heading or URL.search(e[2])]
     prose = text[: (heading or entries[0]).start()] if entries else ""
-    told = sentences(re.sub(rf"([.!?。！？])[ \t]*((?:{_MARKS}[ \t]*)+)", r" \2\1 ", prose))
-    found = []
+    statements = sentences(re.sub(rf"([.!?。！？])[ \t]*((?:{_MARKS}[ \t]*)+)", r" \2\1 ", prose))
+    sources = []
     for entry in entries:
         name, key, rest = _split(entry[2])
         if not key:  # a document: "Title - key"
             name, _, key = rest.rpartition(" - ")
         mark = rf"[\[【][\d\s,，、^]*(?<!\d){entry[1]}(?!\d)[\d\s,，、]*[\]】]"
-        cited = (
-            re.sub(rf"\s*{_MARKS}|\s+(?=[.,;!?])", "", said).strip("-*• ") for said in told if re.search(mark, said)
-        )
-        found.append(Source("\n".join(cited), key, name or rest or key, day_of(name)))
-    return [source for source in found if source.text]
+        cited = (re.sub(rf"\s*{_MARKS}|\s+(?=[.,;!?])", "", s).strip("-*• ") for s in statements if re.search(mark, s))
+        sources.append(Source("\n".join(cited), key, name or rest or key, day_of(name)))
+    return [source for source in sources if source.text]
 
 
 def _split(line: str) -> tuple[str, str, str]:
     """(name, URL or key, rest) of a line; for a sentence that contains a URL, the rest is the whole line."""
     line = _HEAD.sub("", line, count=1)
     line = LINK.sub(lambda m: f"{'' if _NO_NAME.fullmatch(m[1]) else m[1]} {'' if m.start() else '<'}{m[2]}", line)
-    found = URL.search(line) or re.search(rf"(?<=[(（]){KEY}(?=[)）])", line)
-    if found is None:
-        cited = _CITED_AS.match(line)
-        return ("", cited[1], "") if cited else ("", "", line.strip(" *"))
-    after = re.sub(r"^(?:, [\d-]+)?[)）\]>*]+|\s*<?\S+://[^\s)]+>?", "", line[found.end() :])
-    before = line[: found.start()]
+    match = URL.search(line) or re.search(rf"(?<=[(（]){KEY}(?=[)）])", line)
+    if match is None:
+        citation = _CITED_AS.match(line)
+        return ("", citation[1], "") if citation else ("", "", line.strip(" *"))
+    after = re.sub(r"^(?:, [\d-]+)?[)）\]>*]+|\s*<?\S+://[^\s)]+>?", "", line[match.end() :])
+    before = line[: match.start()]
     name = before.rstrip(" <(（[").strip(_EDGE)
     if is_prose(name) or not _SEPARATED.search(before) or re.match(r"[.!?。！？]", after):
-        return "", found[0], f"{before.rstrip(' <(（[')}{after}".strip(_EDGE)
-    return name, found[0], after.strip(_EDGE)
+        return "", match[0], f"{before.rstrip(' <(（[')}{after}".strip(_EDGE)
+    return name, match[0], after.strip(_EDGE)
 
 
 def _kind(line: str) -> str:
@@ -161,24 +159,24 @@ def _record(lines: Sequence[str]) -> Source:
     """A result given in lines: its title by a label, its link or its position, its date, and the rest as text."""
     key = title = ""
     day: date | None = None
-    kept: list[str] = []
+    body: list[str] = []
     for line in lines:
         label = _LABEL.match(line)
         kind = label.lastgroup if label else None
         name, address, rest = _split(line[label.end() :] if label else line)
-        if stated := re.search(r"://\S+, ([\d-]+)[)）]", line):
-            day = day or day_of(stated[1])
+        if cited_day := re.search(r"://\S+, ([\d-]+)[)）]", line):
+            day = day or day_of(cited_day[1])
         if key:
             rest = f"{name} {rest}".strip()
         else:
             key, title = address, title or name
-        prose, heads = is_prose(rest), rest.endswith((":", "："))
-        if kind == "title" or not (title or kept or kind or prose or heads):
+        prose, is_label = is_prose(rest), rest.endswith((":", "："))
+        if kind == "title" or not (title or body or kind or prose or is_label):
             title = rest.strip(_EDGE)
         elif kind == "day" or (len(rest) < 30 and not prose and day_of(rest)):
             day = day or day_of(rest)
-        elif rest != title and (prose or (kind != "field" and not heads and re.search(r"\w", rest))):
-            kept.append(rest)
+        elif rest != title and (prose or (kind != "field" and not is_label and re.search(r"\w", rest))):
+            body.append(rest)
     title = title if "://" in key or not key else key
-    text = "\n".join(kept)
+    text = "\n".join(body)
     return Source(text or title, key, title, day)

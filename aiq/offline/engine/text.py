@@ -48,16 +48,16 @@ def stems(text: str) -> frozenset[str]:
 @lru_cache(maxsize=512)
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text in order, without blank ones; line breaks end sentences, common abbreviations do not."""
-    found: list[str] = []
+    pieces: list[str] = []
     start = 0
     for boundary in [*_BOUNDARY.finditer(text), None]:
         piece = text[start : boundary.end() if boundary else len(text)]
-        ended = piece.rstrip()
-        if boundary and "\n" not in boundary.group() and _ABBREVIATION.search(ended, max(0, len(ended) - _LONGEST)):
+        trimmed = piece.rstrip()
+        if boundary and "\n" not in boundary.group() and _ABBREVIATION.search(trimmed, max(0, len(trimmed) - _LONGEST)):
             continue
-        found.append(" ".join(piece.split()))
+        pieces.append(" ".join(piece.split()))
         start = boundary.end() if boundary else 0
-    return tuple(filter(None, found))
+    return tuple(filter(None, pieces))
 
 
 class Span(NamedTuple):
@@ -80,28 +80,28 @@ def names(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=8192)
 def name_spans(text: str) -> tuple[Span, ...]:
     """The same with positions, including repetitions."""
-    quoted = [match for match in _QUOTED.finditer(text) if match.group()[0] in "《『" or _is_title(match.group(1))]
-    found = [Span(match.start(1), match.end(1), match.group(1).strip()) for match in quoted]
+    quotes = [match for match in _QUOTED.finditer(text) if match.group()[0] in "《『" or _is_title(match.group(1))]
+    spans = [Span(match.start(1), match.end(1), match.group(1).strip()) for match in quotes]
     for match in _NAME.finditer(text):
         name = _clean(match.group())
-        first = not text[: match.start()].rstrip("\"“‘'( ").rstrip()[-1:].strip(".!?:\n")
-        if not name or (first and " " not in name and is_common(name)):
+        is_first = not text[: match.start()].rstrip("\"“‘'( ").rstrip()[-1:].strip(".!?:\n")
+        if not name or (is_first and " " not in name and is_common(name)):
             continue
-        if not any(other.start() <= match.start() < other.end() for other in quoted):
+        if not any(quote.start() <= match.start() < quote.end() for quote in quotes):
             start = match.start() + match.group().rfind(name)
-            found.append(Span(start, start + len(name), name))
-    return tuple(sorted(found))
+            spans.append(Span(start, start + len(name), name))
+    return tuple(sorted(spans))
 
 
 _ORDINARY = listed("ordinary")
 _TITLES = listed("titles")
 
 
-def _is_title(quoted: str) -> bool:
+def _is_title(quotation: str) -> bool:
     """Whether a quotation is a name rather than someone's words."""
-    parts = quoted.split()
+    parts = quotation.split()
     capitals = sum(part[0].isupper() for part in parts)
-    return capitals > 0 and (capitals * 2 >= len(parts) or (len(parts) <= 6 and not re.search(r"[,.;]", quoted)))
+    return capitals > 0 and (capitals * 2 >= len(parts) or (len(parts) <= 6 and not re.search(r"[,.;]", quotation)))
 
 
 def _clean(run: str) -> str:
@@ -121,8 +121,8 @@ def _clean(run: str) -> str:
 
 def _is_ordinary(word: str) -> bool:
     """Whether a word, in any case, is a function word, a calendar word or an adverb ("US" is not "us")."""
-    adverb = "ADV" in (found := parts_of_speech(word)) and "NOUN" not in found
-    return word in (word.lower(), word.capitalize()) and (adverb or word.lower() in _ORDINARY)
+    is_adverb = "ADV" in (parts := parts_of_speech(word)) and "NOUN" not in parts
+    return word in (word.lower(), word.capitalize()) and (is_adverb or word.lower() in _ORDINARY)
 
 
 def contains_name(text: str, name: str) -> bool:

@@ -21,7 +21,7 @@ from aiq.offline.engine.weigh import Referent, Weighing, agreement
 
 MOST = 8
 """The most members of a list if neither schema nor prompt says how many."""
-_SAME = {"restated": "query", "quote": "claim", "answer": "claim", "step": "question", "name": "entity"}
+_SAME_MEMBERS = {"restated": "query", "quote": "claim", "answer": "claim", "step": "question", "name": "entity"}
 """Kinds whose lists have the same members."""
 _ITSELF = ("description", "answer", "entity", "name", "title", "claim", "facet", "step")
 """Kinds that, inside an object about a thing, mean the thing itself: its text, name, title, description."""
@@ -33,7 +33,7 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIED = re.compile(r"^\W*(?P<id>[A-Za-z]{1,12}[_-]?\d{1,4}): (?P<text>.+)$", re.MULTILINE)
-_HEADED = re.compile(r"(?m)^(?P<head>\S[^\n]{2,80}):\n(?P<items>(?:[-*•] \S.*(?:\n|$))+)")
+_HEADED_LIST = re.compile(r"(?m)^(?P<head>\S[^\n]{2,80}):\n(?P<items>(?:[-*•] \S.*(?:\n|$))+)")
 """A list after a line that says what it lists."""
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s+(.+)$", re.MULTILINE)
 
@@ -49,26 +49,26 @@ class Referents:
     def texts(self, thing: Referent) -> dict[str, str]:
         """Texts about a thing and its source that need no search, by kind."""
         w = self.w
-        told = {"reason": (*(w.faults if w.draft else ()), w.framed("asked", thing.text or w.task))[0]}
+        info = {"reason": (*(w.faults if w.draft else ()), w.framed("asked", thing.text or w.task))[0]}
         if not thing.text:
-            named = not (w.facets and stems(w.topic.subject) - stems(w.subject))  # not of something that belongs to it
-            told |= {"name": (*names(w.subject), "")[0] if named else "", "language": w.situation.language}
-            told["restated"] = w.restated
-            told["clarify"] = w.framed("meant", w.task) if w.vague else ""
-            return told | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
-        told |= dict.fromkeys((*_ITSELF, thing.kind), thing.text)
+            whole = not (w.facets and stems(w.topic.subject) - stems(w.subject))  # not of something that belongs to it
+            info |= {"name": (*names(w.subject), "")[0] if whole else "", "language": w.situation.language}
+            info["restated"] = w.restated
+            info["clarify"] = w.framed("meant", w.task) if w.vague else ""
+            return info | dict.fromkeys(("title", "facet"), w.topic.title) | dict.fromkeys(("step", "question"), w.task)
+        info |= dict.fromkeys((*_ITSELF, thing.kind), thing.text)
         if self.collected.applies and thing.source:
-            told["claim"] = titled(Evidence(thing.text, thing.source, 1.0))
-        stated = [thing.text[day.start : day.end] for day in dates.find(thing.text)]
+            info["claim"] = titled(Evidence(thing.text, thing.source, 1.0))
+        days = [thing.text[day.start : day.end] for day in dates.find(thing.text)]
         if thing.source and thing.kind != "entity":
-            day = stated[0] if thing.kind == "date" else thing.source.day or ""
-            told |= {"source": thing.source.key, "title": thing.source.title, "quote": thing.text, "date": str(day)}
-        return told
+            day = days[0] if thing.kind == "date" else thing.source.day or ""
+            info |= {"source": thing.source.key, "title": thing.source.title, "quote": thing.text, "date": str(day)}
+        return info
 
     def of(self, kind: str, name: str, about: Referent, least: int = 1, most: int = 1) -> list[Referent]:
         """The things of a kind, in order, that bear on `about`: what the object containing the list is about."""
         w = self.w
-        kind = _SAME.get(kind, kind)
+        kind = _SAME_MEMBERS.get(kind, kind)
         about = about if about.text or not w.statement else Referent("claim", w.statement)
         if kind == "dependency":
             return [Referent(kind, number=number) for number in w.dependencies(about.number)]
@@ -77,7 +77,7 @@ class Referents:
             pool = [Evidence(about.text, about.source, 1.0)]
         makers: dict[str, Callable[[], Iterable[str | Evidence]]] = {
             "query": lambda: [f'"{n}"' for n in names(w.subject)] if _EXACT.search(name) else self._queries(least),
-            "question": lambda: self._asked(least),
+            "question": lambda: self._questions(least),
             "facet": lambda: w.facets or [w.topic.title],
             "section": lambda: self._sections(least, most),
             "gap": lambda: w.gaps,
@@ -89,33 +89,33 @@ class Referents:
             "conflict": lambda: pool if about.text else w.conflicts,
             "source": lambda: [*pool, *(() if self.collected.applies else w.evidence)],
         }
-        if given := self.listed(name):
-            return [each for each in given if self._is_relevant(each, about)]
-        found: dict[str, Referent] = {}
-        for each in makers.get(kind, tuple)():
-            text, source = (each, None) if isinstance(each, str) else (each.sentence, each.source)
-            thing = Referent(kind, text, len(found) + 1, source)
+        if members := self.listed(name):
+            return [member for member in members if self._is_relevant(member, about)]
+        things: dict[str, Referent] = {}
+        for item in makers.get(kind, tuple)():
+            text, source = (item, None) if isinstance(item, str) else (item.sentence, item.source)
+            thing = Referent(kind, text, len(things) + 1, source)
             if self._is_relevant(thing, about):
-                own = source.key if source and (kind == "source" or self.collected.applies) else ""
-                found.setdefault(own if kind == "source" and own else f"{text} {own}", thing)
-        if kind == "section" and about.text and not found:  # what concerns no section in particular concerns all
+                key = source.key if source and (kind == "source" or self.collected.applies) else ""
+                things.setdefault(key if kind == "source" and key else f"{text} {key}", thing)
+        if kind == "section" and about.text and not things:  # what concerns no section in particular concerns all
             return self.of(kind, name, Referent(), least, most)
         itself = [about] if about.kind not in ("section", "") and kind in ("query", "question", "keyword") else []
-        return [*found.values()] or itself
+        return [*things.values()] or itself
 
     def _is_relevant(self, thing: Referent, about: Referent) -> bool:
         """Whether a thing bears on another: it contradicts a claim or agrees with it, or shares words with it beyond
         the subject's. Everything bears on the request."""
         if not about.text:
             return thing.text != ""
-        agreed = agreement(thing.text, about.text)
+        degree = agreement(thing.text, about.text)
         if about.kind == "claim" and not thing.record:
-            told = f"{thing.source.title}\n{thing.source.text}" if thing.source else thing.text
-            if not all(contains_name(told, name) for name in names(about.text)):
+            content = f"{thing.source.title}\n{thing.source.text}" if thing.source else thing.text
+            if not all(contains_name(content, name) for name in names(about.text)):
                 return False
-            return agreed < 0 if thing.kind == "conflict" else agreed > 0
-        told = " ".join(parse(thing.text).words) if thing.text[-1:] in ("?", "？") else thing.text
-        return bool((stems(told) - stems(self.w.topic.subject)) & stems(about.text))
+            return degree < 0 if thing.kind == "conflict" else degree > 0
+        content = " ".join(parse(thing.text).words) if thing.text[-1:] in ("?", "？") else thing.text
+        return bool((stems(content) - stems(self.w.topic.subject)) & stems(about.text))
 
     def bounds(self, name: str, form: Schema) -> tuple[int, int]:
         """How many members: by the schema, and by what prompt and user say ("5 to 8 sections", "at most 3 queries")."""
@@ -129,77 +129,77 @@ class Referents:
     def listed(self, name: str) -> list[Referent]:
         """What the prompt lists under a name, in JSON or numbered: "Sub-questions: [...]" for `sub_questions`; for a
         bare `id`, the records that have one. The text of a record is its longest."""
-        wanted, here = stems(phrase(name)), self.w.situation
+        name_stems, situation = stems(phrase(name)), self.w.situation
         if name == "id":
-            return next((_members(block.text) for block in here.blocks if '"id"' in block.text), [])
-        marked = "\n\n".join(block.text for block in here.blocks if stems(phrase(block.label)) & wanted)
-        headed = (match for match in _HEADED.finditer(here.instructions) if stems(match["head"]) & wanted)
-        return _members(marked) or next((_members(match["items"]) for match in headed), [])
+            return next((_members(block.text) for block in situation.blocks if '"id"' in block.text), [])
+        text = "\n\n".join(block.text for block in situation.blocks if stems(phrase(block.label)) & name_stems)
+        lists = (match for match in _HEADED_LIST.finditer(situation.instructions) if stems(match["head"]) & name_stems)
+        return _members(text) or next((_members(match["items"]) for match in lists), [])
 
     def served(self, name: str) -> list[Referent]:
         """A part of the task for each area that the prompt lists under a field's name; the field has it verbatim."""
         about = self.w.topic.subject
-        found = []
+        parts = []
         for number, area in enumerate(self.listed(name), 1):
-            said = self.w.framed("part", area.text, about) if stems(about) - stems(area.text) else area.text
-            found.append(Referent("step", said, number, record={name: area.text}))
-        return found
+            text = self.w.framed("part", area.text, about) if stems(about) - stems(area.text) else area.text
+            parts.append(Referent("step", text, number, record={name: area.text}))
+        return parts
 
     def _claims(self, pool: list[Evidence]) -> list[Evidence]:
         """The statements in documents of a collection that meet the condition; if only numbers are asked for, the
         count; for a single document, its statement."""
-        here = self.collected
+        collected = self.collected
         if len(pool) == 1:
             return pool
-        if here.wanted.counts and not here.wanted.textual:
-            return [Evidence(here.counts_text, Source(""), 1.0)] if here.counts_text else []
-        return here.matches
+        if collected.wanted.counts and not collected.wanted.textual:
+            return [Evidence(collected.counts_text, Source(""), 1.0)] if collected.counts_text else []
+        return collected.matches
 
-    def _asked(self, least: int) -> list[str]:
+    def _questions(self, least: int) -> list[str]:
         """A question for each facet, or the task; if more are wanted, first what must be found first, then what is
         said about the subject, and when."""
         w = self.w
-        found = [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task]
+        questions = [f"{facet} ({w.topic.subject})?" for facet in w.facets] or [w.task]
         first = [f"{query}?" for query in w.found.missing[:1] if w.is_question and stems(query) < stems(w.task)]
-        more = [*first, *(w.framed(frame, w.subject) for frame in ("told", "when"))]
-        return found + more[: max(0, least - len(found))]
+        extra = [*first, *(w.framed(frame, w.subject) for frame in ("told", "when"))]
+        return questions + extra[: max(0, least - len(questions))]
 
     def _queries(self, least: int) -> list[str]:
         w = self.w
-        found = research.queries(w.topic)
+        queries = research.queries(w.topic)
         if w.is_question:
             asks = w.task.rstrip()[-1:] in ("?", "？")  # else "Write three queries on ..."
             missing = w.found.missing if asks else w.reads(w.topic.subject, asked=w.asked).missing
-            found = [*missing, *([w.task.rstrip("?？ ")] if asks else ()), w.topic.subject]
+            queries = [*missing, *([w.task.rstrip("?？ ")] if asks else ()), w.topic.subject]
         elif w.sources:
             gaps = research.gaps(w.topic, w.sources, w.asked)
-            found = [*gaps, *(found if len(gaps) < least else ())]
-        left = [query for query in found if query not in w.asked]
-        return left if len(left) >= least else found
+            queries = [*gaps, *(queries if len(gaps) < least else ())]
+        new_queries = [query for query in queries if query not in w.asked]
+        return new_queries if len(new_queries) >= least else queries
 
     def _sections(self, least: int, most: int) -> list[str]:
         """The sections of a plan that the user has seen, else an outline of the task, with the user's changes. If more
         are wanted than the task has parts, its title and general headings are added before the last."""
         w = self.w
         titles = list(w.situation.sections or research.outline(w.topic, max(least, 3), max(most, 3)))
-        more = [w.topic.title, *w.framed("sections").split(", ")]
-        titles[-1:-1] = more[: max(0, min(least, most) - len(titles))]
+        extra = [w.topic.title, *w.framed("sections").split(", ")]
+        titles[-1:-1] = extra[: max(0, min(least, most) - len(titles))]
         titles = [t for t in titles if self.orders.conclusion or not research.CONCLUSION.search(t)]
-        for add, what in _CHANGE.findall(w.user_text):
-            titles = [title for title in titles if not stems(title) & stems(what)]
-            titles[-1:-1] = [what[:1].upper() + what[1:]] if add else []
+        for add, topic in _CHANGE.findall(w.user_text):
+            titles = [title for title in titles if not stems(title) & stems(topic)]
+            titles[-1:-1] = [topic[:1].upper() + topic[1:]] if add else []
         return titles
 
-    def _entities(self, among: str) -> list[Evidence]:
-        """The names in the relevant sentences that have all words of `among`; without any sentence, in the task."""
-        told = self.w.ranked or [Evidence(self.w.task, Source(""), 0.0)]
-        shown = [e for e in told if stems(among) <= stems(e.sentence)]
-        return [Evidence(name, e.source, e.score) for e in shown for name in research.names_in(e.sentence)]
+    def _entities(self, words: str) -> list[Evidence]:
+        """The names in the relevant sentences that have all of the words; without any sentence, in the task."""
+        evidence = self.w.ranked or [Evidence(self.w.task, Source(""), 0.0)]
+        matching = [e for e in evidence if stems(words) <= stems(e.sentence)]
+        return [Evidence(name, e.source, e.score) for e in matching for name in research.names_in(e.sentence)]
 
 
 def _members(text: str) -> list[Referent]:
-    named = [match.groupdict() for match in _IDENTIFIED.finditer(text)]
-    values = named or _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
+    identified = [match.groupdict() for match in _IDENTIFIED.finditer(text)]
+    values = identified or _NUMBERED.findall(text) or (material.parsed(text) or [[]])[0]
     records = [item if isinstance(item, Mapping) else {"": item} for item in values if isinstance(values, list)]
-    told = [(max(map(str, record.values()), key=len, default=""), record) for record in records]
-    return [Referent("claim", text, number, None, record) for number, (text, record) in enumerate(told, 1)]
+    pairs = [(max(map(str, record.values()), key=len, default=""), record) for record in records]
+    return [Referent("claim", text, number, None, record) for number, (text, record) in enumerate(pairs, 1)]

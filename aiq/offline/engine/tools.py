@@ -15,11 +15,11 @@ TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("tools.toml").re
 _KINDS = {
     kind: re.compile(rf"(?<![a-z])(?:{signs})(?:e?s|e?d|ing)?(?![a-z])") for kind, signs in TABLES["kinds"].items()
 }
-_MEANT = TABLES["parameters"]
+_MEANINGS = TABLES["parameters"]
 _NAME, _PARAMETER, _OPENING, _FIRST_SENTENCE = 4, 3, 3, 2
 """The weight of a sign in a tool's name, in its required parameters, in the opening words of its description, and in
 the first sentence of the description."""
-_LOOKING = ("search", "fetch")
+_LOOKUP_KINDS = ("search", "fetch")
 """Kinds that the opening words of a description are enough for."""
 _LEAD = re.compile(r"^.*?\b(?:tool|function|useful|used?|lets? you|allows? you|can)\b.*?\b(?:to|that|which|for)\s+")
 _GENERAL = re.compile(r"\b(?:web|internet|online|google|bing|wiki\w*|any\w*|everything|knowledge|documents?)\b|[网文]")
@@ -47,17 +47,17 @@ class Tool:
     @property
     def says(self) -> str:
         """The start of its own description, in lower case."""
-        return _first(self.description)
+        return _first_sentence(self.description)
 
     def means(self, meaning: str) -> bool:
         """Whether a parameter's name has this meaning."""
-        return any(re.search(_MEANT[meaning], name.casefold()) for name in self.parameters)
+        return any(re.search(_MEANINGS[meaning], name.casefold()) for name in self.parameters)
 
     def agent(self, does: str) -> str | None:
         """The sub-agent whose name says what it does (a pattern), from a schema's options or a description's list."""
-        listed = re.findall(r"(?m)^\s*[-*•]\s*[`\"']?([\w-]+)[`\"']?\s*[:：-]", self.description)
+        items = re.findall(r"(?m)^\s*[-*•]\s*[`\"']?([\w-]+)[`\"']?\s*[:：-]", self.description)
         options = [str(option) for schema in self.parameters.values() for option in schema.get("enum") or ()]
-        return next((name for name in options or listed if re.search(does, name.casefold())), None)
+        return next((name for name in options or items if re.search(does, name.casefold())), None)
 
     def call(self, **given: str | None) -> ToolCall:
         """A call with what is given (by meaning: query, url, agent, path, text), each under the first parameter that
@@ -65,40 +65,40 @@ class Tool:
         free = dict(self.parameters)
         arguments: dict[str, Any] = {}
         for meaning, value in given.items():
-            fits = [name for name in free if value is not None and _takes(free[name], value)]
-            named = [name for name in fits if re.search(_MEANT[meaning], name.casefold())]
-            if name := next(iter(named or (fits if meaning != "agent" else [])), None):
+            candidates = [name for name in free if value is not None and _accepts(free[name], value)]
+            matches = [name for name in candidates if re.search(_MEANINGS[meaning], name.casefold())]
+            if name := next(iter(matches or (candidates if meaning != "agent" else [])), None):
                 arguments[name] = [value] if types(free.pop(name))[0] == "array" else value
-        return call(self.name, **arguments, **{name: _plain(free[name]) for name in self.needed if name in free})
+        return call(self.name, **arguments, **{name: _default(free[name]) for name in self.needed if name in free})
 
     def fit(self, task: str) -> float:
         """How well a tool's description fits a task: the number of shared words; else 0.5 for a general tool."""
-        said = f"{phrase(self.name)} {self.says}"
-        return len(stems(said) & stems(task)) or 0.5 * bool(_GENERAL.search(said))
+        text = f"{phrase(self.name)} {self.says}"
+        return len(stems(text) & stems(task)) or 0.5 * bool(_GENERAL.search(text))
 
 
 def understand(spec: ToolSpec) -> Tool:
     """What a tool is for: the kind with the most weight of signs in its name, parameters and description."""
     function, schema = spec.function, spec.function.parameters
-    known = {name: about if isinstance(about, dict) else {} for name, about in schema.get("properties", {}).items()}
-    needed = tuple(name for name in schema.get("required") or () if name in known)
-    named, given = phrase(function.name), " ".join(map(phrase, needed or known))
-    first = _first(function.description)
-    opening = " ".join(_LEAD.sub("", first).split()[:3])
-    places = (_NAME, named), (_PARAMETER, given), (_FIRST_SENTENCE, first)
-    weights = {kind: sum(worth for worth, text in places if pattern.search(text)) for kind, pattern in _KINDS.items()}
-    if not _KINDS["fetch"].search(given) and any(_ADDRESS.search(about(known[name])) for name in needed):
+    properties = {name: part if isinstance(part, dict) else {} for name, part in schema.get("properties", {}).items()}
+    needed = tuple(name for name in schema.get("required") or () if name in properties)
+    name_words, parameter_words = phrase(function.name), " ".join(map(phrase, needed or properties))
+    sentence = _first_sentence(function.description)
+    opening = " ".join(_LEAD.sub("", sentence).split()[:3])
+    texts = (_NAME, name_words), (_PARAMETER, parameter_words), (_FIRST_SENTENCE, sentence)
+    weights = {kind: sum(weight for weight, text in texts if pattern.search(text)) for kind, pattern in _KINDS.items()}
+    if not _KINDS["fetch"].search(parameter_words) and any(_ADDRESS.search(about(properties[name])) for name in needed):
         weights["fetch"] += _PARAMETER
-    for kind in _LOOKING:
+    for kind in _LOOKUP_KINDS:
         weights[kind] += _OPENING * bool(_KINDS[kind].search(opening))
-    if any(re.search(_MEANT["query"], name) for name in given.split()):
+    if any(re.search(_MEANINGS["query"], name) for name in parameter_words.split()):
         weights["search"] += _PARAMETER
     weights["fields"] *= not needed
-    if re.search(_MEANT["path"], given):  # a tool that takes a path works on files, whatever its verb
+    if re.search(_MEANINGS["path"], parameter_words):  # a tool that takes a path works on files, whatever its verb
         weights["search"] = weights["fetch"] = 0
     best = max(weights, key=lambda kind: weights[kind])
     kind = best if weights[best] >= _PARAMETER else "other"
-    parameters = {name: known[name] for name in (*needed, *known)}
+    parameters = {name: properties[name] for name in (*needed, *properties)}
     return Tool(function.name, function.description, kind, schema, parameters, needed)
 
 
@@ -107,7 +107,7 @@ def kind_of(name: str) -> str:
     return understand(ToolSpec(function=FunctionSpec(name=name))).kind
 
 
-def _first(description: str) -> str:
+def _first_sentence(description: str) -> str:
     """The first sentence of a description, in lower case."""
     return re.split(r"(?<=[.!?。])\s|\n", description.strip(), maxsplit=1)[0].casefold()
 
@@ -117,11 +117,11 @@ def about(schema: Mapping[str, Any]) -> str:
     return str(schema.get("description", "")).casefold()
 
 
-def _takes(schema: Mapping[str, Any], value: str) -> bool:
+def _accepts(schema: Mapping[str, Any], value: str) -> bool:
     return value in schema["enum"] if schema.get("enum") else types(schema)[0] in ("string", "array")
 
 
-def _plain(schema: Mapping[str, Any]) -> Any:
+def _default(schema: Mapping[str, Any]) -> Any:
     """A value for a required parameter that nothing else sets: its default, its first option, or its minimum."""
     least = schema.get("minimum", 1)
     by_type = {"integer": least, "number": least, "boolean": False, "array": [], "object": {}}
@@ -131,5 +131,5 @@ def _plain(schema: Mapping[str, Any]) -> Any:
 def types(schema: Mapping[str, Any]) -> list[str]:
     """The types that a parameter may have besides null; string if it states none."""
     kinds = schema.get("type") or [option.get("type") for option in schema.get("anyOf", ())]
-    stated = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind not in ("null", None)]
-    return stated or ["string"]
+    names = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind not in ("null", None)]
+    return names or ["string"]

@@ -38,8 +38,8 @@ _ACTION = re.compile(
 _INPUT = "arguments|parameters|args|(?:action_|tool_)?input"
 _LOOK, _KNOW = "Thought: I look up what is missing.\n", "Thought: I now know the final answer.\n"
 _CODE = re.compile(r"(?s)(?:```(?:py|python)?[ \t]*\n|<code>)(.*?)(?:```|</code>)")
-_CODED = re.compile(r"(?<![\w.])(?!print|len|str|join|final_answer)([a-z_]\w*)\(([^()]*[\"'][^()]*)\)")
-_GIVEN = re.compile(r"(?:(\w+)\s*=\s*)?\[?([\"'])(.*?)\2")
+_CODE_CALL = re.compile(r"(?<![\w.])(?!print|len|str|join|final_answer)([a-z_]\w*)\(([^()]*[\"'][^()]*)\)")
+_LITERAL = re.compile(r"(?:(\w+)\s*=\s*)?\[?([\"'])(.*?)\2")
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Dialect:
 
     def call(self, call: ToolCall) -> str:
         """A call in the prompt's form."""
-        name, told, arguments = call.function.name, call.function.arguments, call.function.parsed
-        value = told if len(arguments) > 1 else next(iter(arguments.values()), "")
-        given = ", ".join(f"{parameter}={value!r}" for parameter, value in arguments.items())
-        return self.called.format(look=_LOOK, name=name, value=value, json=told, python=f"{name}({given})")
+        name, payload, arguments = call.function.name, call.function.arguments, call.function.parsed
+        value = payload if len(arguments) > 1 else next(iter(arguments.values()), "")
+        keywords = ", ".join(f"{parameter}={value!r}" for parameter, value in arguments.items())
+        return self.called.format(look=_LOOK, name=name, value=value, json=payload, python=f"{name}({keywords})")
 
     def final(self, text: str) -> str:
         """The final reply in the prompt's form."""
@@ -78,51 +78,51 @@ def dialect(request: ChatRequest) -> Dialect | None:
 def offered(prompt: str) -> tuple[ToolSpec, ...]:
     """The tools that a prompt describes: as JSON, as Python signatures, or as a list below a line about tools."""
     rows = [row.get("function", row) for row in material.rows(prompt)]
-    found = [row for row in rows if isinstance(row, dict) and isinstance(row.get("parameters"), dict)]
-    defined = [match for match in _OFFERED.finditer(prompt) if match["defined"]]
-    listed = [match for part in _ANNOUNCED.findall(prompt) for match in _OFFERED.finditer(part) if match["rest"]]
-    specs = {row["name"]: FunctionSpec.model_validate(row) for row in found or map(_described, defined or listed)}
+    objects = [row for row in rows if isinstance(row, dict) and isinstance(row.get("parameters"), dict)]
+    signatures = [match for match in _OFFERED.finditer(prompt) if match["defined"]]
+    items = [match for part in _ANNOUNCED.findall(prompt) for match in _OFFERED.finditer(part) if match["rest"]]
+    specs = {row["name"]: FunctionSpec.model_validate(row) for row in objects or map(_parse_tool, signatures or items)}
     return tuple(ToolSpec(function=spec) for name, spec in specs.items() if name.casefold() != "final_answer")
 
 
-def _described(match: re.Match[str]) -> dict[str, Any]:
+def _parse_tool(match: re.Match[str]) -> dict[str, Any]:
     """A tool from a signature, with what its docstring says about the parameters, or from a line; only its first
     parameter is taken to be required."""
-    told = re.split(r"\n[ \t]*def ", match.string[match.end() : match.end() + 1000])[0] if match["defined"] else ""
-    below, about = told[:300].split("\n\n")[0], dict(_ARGUMENT.findall(told))
-    named = _PARAMETER.findall(match["parameters"] or "") or [("input", "str")]
+    docstring = re.split(r"\n[ \t]*def ", match.string[match.end() : match.end() + 1000])[0] if match["defined"] else ""
+    summary, descriptions = docstring[:300].split("\n\n")[0], dict(_ARGUMENT.findall(docstring))
+    arguments = _PARAMETER.findall(match["parameters"] or "") or [("input", "str")]
     properties = {
-        name: {"type": _TYPES.get(kind.casefold(), "string"), "description": about.get(name, "")}
-        for name, kind in named
+        name: {"type": _TYPES.get(kind.casefold(), "string"), "description": descriptions.get(name, "")}
+        for name, kind in arguments
     }
-    parameters = {"type": "object", "properties": properties, "required": [named[0][0]]}
-    return {"name": match["name"], "description": f"{match['rest']}{below}".strip(" \"'\n"), "parameters": parameters}
+    parameters = {"type": "object", "properties": properties, "required": [arguments[0][0]]}
+    return {"name": match["name"], "description": f"{match['rest']}{summary}".strip(" \"'\n"), "parameters": parameters}
 
 
 def calls(text: str) -> list[Call]:
     """The calls in a text: as JSON or Python objects, else as an action with its input, else as code."""
-    found: list[tuple[str, Any]] = []
+    pairs: list[tuple[str, Any]] = []
     for row in material.rows(text):
         fields = row["function"] if isinstance(row.get("function"), dict) else row
         names = [value for key, value in fields.items() if re.fullmatch("name|action|tool|tool_name", key)]
-        defines = "description" in fields
-        given = [value for key, value in fields.items() if re.fullmatch(_INPUT, key) and not defines]
-        found += zip(map(str, names), given, strict=False)
-    found = found or [(match["name"], match["input"] or match["inside"] or "") for match in _ACTION.finditer(text)]
-    return [(name, _arguments(given)) for name, given in found] or [
-        (name, {key or "input": value for key, _, value in _GIVEN.findall(inside)})
+        is_definition = "description" in fields
+        inputs = [value for key, value in fields.items() if re.fullmatch(_INPUT, key) and not is_definition]
+        pairs += zip(map(str, names), inputs, strict=False)
+    pairs = pairs or [(match["name"], match["input"] or match["inside"] or "") for match in _ACTION.finditer(text)]
+    return [(name, _arguments(raw)) for name, raw in pairs] or [
+        (name, {key or "input": value for key, _, value in _LITERAL.findall(arguments)})
         for code in _CODE.findall(text)
-        for name, inside in _CODED.findall(code)
+        for name, arguments in _CODE_CALL.findall(code)
     ]
 
 
-def _arguments(said: Any) -> dict[str, Any]:
+def _arguments(raw: Any) -> dict[str, Any]:
     """Arguments given as an object, else the text as `input`."""
-    if isinstance(said, dict):
-        return said
-    said = str(said).strip("` \n\"'")
-    values = material.rows(said)
-    return values[0] if values else {"input": said} if said else {}
+    if isinstance(raw, dict):
+        return raw
+    raw = str(raw).strip("` \n\"'")
+    values = material.rows(raw)
+    return values[0] if values else {"input": raw} if raw else {}
 
 
 @dataclass(frozen=True)
@@ -140,49 +140,49 @@ class Step:
         return bool(self.result) and kind_of(self.tool) not in ("note", "save", "steps", "fields")
 
 
-_AFTER = r"[ \t]*\d*\**[ \t]*[:：]\**[ \t]*"
+_COLON = r"[ \t]*\d*\**[ \t]*[:：]\**[ \t]*"
 _RESULT = re.compile(
-    rf"(?im)^[ \t]*\**(?:Observations?|Tool (?:Result|Response|Output)s?|Call id|观察){_AFTER}"
+    rf"(?im)^[ \t]*\**(?:Observations?|Tool (?:Result|Response|Output)s?|Call id|观察){_COLON}"
     r"|</?(?:tool[_-]?(?:response|result|output)s?|observations?|function[_-]?results?)>"
 )
-_WORK = re.compile(rf"(?im)^[ \t]*\**(?:Thought|Action|Final Answer|思考|行动|动作|最终答案){_AFTER}")
-_QUESTION = re.compile(rf"(?im)^[ \t]*\**(?:Question|问题){_AFTER}")
+_WORK = re.compile(rf"(?im)^[ \t]*\**(?:Thought|Action|Final Answer|思考|行动|动作|最终答案){_COLON}")
+_QUESTION = re.compile(rf"(?im)^[ \t]*\**(?:Question|问题){_COLON}")
 
 
 def steps(request: ChatRequest) -> tuple[list[Step], dict[int, str]]:
     """All steps in order; and, by index, the text of each user message apart from its steps."""
-    found: list[Step] = []
+    steps: list[Step] = []
     by_id: dict[str | None, int] = {}
-    left: dict[int, str] = {}
+    rest: dict[int, str] = {}
 
-    def came_back(place: int, result: str) -> None:
-        if found and found[place].result is None:
-            found[place] = replace(found[place], result=result.strip())
+    def add_result(index: int, result: str) -> None:
+        if steps and steps[index].result is None:
+            steps[index] = replace(steps[index], result=result.strip())
 
     for number, message in enumerate(request.messages):
         for call in message.tool_calls:
-            by_id[call.id] = len(found)
-            found.append(Step(call.function.name, call.function.parsed, None, number))
+            by_id[call.id] = len(steps)
+            steps.append(Step(call.function.name, call.function.parsed, None, number))
         work = message.text if message.role == "assistant" else ""
         if message.role in ("tool", "function"):
-            came_back(by_id.get(message.tool_call_id, -1), message.text)
+            add_result(by_id.get(message.tool_call_id, -1), message.text)
         elif message.role == "user":
-            waiting = [at for at, step in enumerate(found) if step.message == number - 1 and step.result is None]
-            work = "" if waiting else _work(message.text)
-            left[number] = "" if waiting else message.text.removesuffix(work)
-            for at, result in zip(waiting, filter(str.strip, _RESULT.split(message.text)), strict=False):
-                came_back(at, result)  # the result of a call that was written as text
-        for place, piece in enumerate(_RESULT.split(work)):
-            result = _WORK.split(piece, maxsplit=1)[0] if place else ""
+            pending = [index for index, step in enumerate(steps) if step.message == number - 1 and step.result is None]
+            work = "" if pending else _work(message.text)
+            rest[number] = "" if pending else message.text.removesuffix(work)
+            for index, result in zip(pending, filter(str.strip, _RESULT.split(message.text)), strict=False):
+                add_result(index, result)  # the result of a call that was written as text
+        for i, piece in enumerate(_RESULT.split(work)):
+            result = _WORK.split(piece, maxsplit=1)[0] if i else ""
             if result.strip():
-                came_back(-1, result)
-            found += [Step(name, given, None, number) for name, given in calls(piece[len(result) :])]
-    return found, left
+                add_result(-1, result)
+            steps += [Step(name, arguments, None, number) for name, arguments in calls(piece[len(result) :])]
+    return steps, rest
 
 
 def _work(text: str) -> str:
     """The end of a user's text, if it reports work on the question before it; otherwise empty."""
-    asked = [match.end() for match in _QUESTION.finditer(text)]
-    work = _WORK.search(text, asked[-1]) if asked else None
-    last = text[text.rfind("\n\n") :].lstrip()
-    return text[work.start() :] if work and any(p.match(last) for p in (_WORK, _RESULT, _QUESTION)) else ""
+    ends = [match.end() for match in _QUESTION.finditer(text)]
+    work = _WORK.search(text, ends[-1]) if ends else None
+    paragraph = text[text.rfind("\n\n") :].lstrip()
+    return text[work.start() :] if work and any(p.match(paragraph) for p in (_WORK, _RESULT, _QUESTION)) else ""

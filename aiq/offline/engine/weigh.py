@@ -48,7 +48,7 @@ _ABSTAINS = re.compile(
     r"|no (?:relevant |reliable )?(?:information|answer|evidence|data|source)|未找到|没有找到|无法|不知道|不足|不清楚",
     re.I,
 )
-_CITED = re.compile(r"\[\d|https?://|【\d|\]\(")
+_CITATION = re.compile(r"\[\d|https?://|【\d|\]\(")
 _NEWEST = re.compile(
     r"\b(?:current(?:ly)?|latest|newest|now|today|these days|recent(?:ly)?|so far)\b|最新|目前|现在|当前|今", re.I
 )
@@ -66,7 +66,7 @@ _POINTING = re.compile(
 _NUMBERED = re.compile(r"\s*(?:\d+[.)] [^\n]*(?:\n\s*|$))+")
 """A numbered list: it is to be judged, and is not evidence."""
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
-_YEAR_OLD = 365
+_YEAR_DAYS = 365
 _LINE = 200
 """The most characters of a task restated in one line."""
 _BRIEF, _LONGEST, _WHOLE, _MOST = 4000, 8000, 160_000, 20
@@ -94,13 +94,13 @@ class Weighing:
         self.situation = situation
         self.may_ask = may_ask
         blocks = situation.blocks
-        only = "" if blocks or situation.sources else situation.request.last_user
-        self.task = (situation.task or only)[:_BRIEF]
+        fallback = "" if blocks or situation.sources else situation.request.last_user
+        self.task = (situation.task or fallback)[:_BRIEF]
         drafts = [block.text[: 3 * _LONGEST] for block in blocks if _DRAFT.search(block.label)]
         self.draft = drafts[-1] if drafts else ""  # to be judged or repaired
         self.user_text = "\n".join(block.text for block in blocks if _TALK.search(block.label))  # by the user
-        stated = _STATEMENT.search(situation.request.last_user)
-        self.statement = stated[1].strip() if stated else ""  # to be checked
+        match = _STATEMENT.search(situation.request.last_user)
+        self.statement = match[1].strip() if match else ""  # to be checked
         self.is_talk = research.is_small_talk(self.task)
         self.topic = research.topic(self.task)
         asks = self.task.rstrip()[-1:] in "?？" or not self.topic.facets
@@ -113,14 +113,14 @@ class Weighing:
     @cached_property
     def sources(self) -> list[Source]:
         """The evidence without the draft; failing that, the marked texts."""
-        aside = (self.draft.strip(), self.situation.task.strip(), self.statement)
+        excluded = (self.draft.strip(), self.situation.task.strip(), self.statement)
         blocks = [Source(b.text, title=b.label) for b in self.situation.blocks if not _TALK.search(b.label)]
         for pool in (self.situation.sources, blocks):
-            found = [s for s in pool if s.text.strip() not in aside and not _NUMBERED.fullmatch(s.text)]
-            if found:
-                sizes = accumulate(min(len(source.text), _LONGEST) for source in found)
-                read = (source for source, size in zip(found, sizes, strict=True) if size <= _WHOLE)
-                return [replace(source, text=source.text[:_LONGEST]) for source in read]
+            sources = [s for s in pool if s.text.strip() not in excluded and not _NUMBERED.fullmatch(s.text)]
+            if sources:
+                sizes = accumulate(min(len(source.text), _LONGEST) for source in sources)
+                kept = (source for source, size in zip(sources, sizes, strict=True) if size <= _WHOLE)
+                return [replace(source, text=source.text[:_LONGEST]) for source in kept]
         return []
 
     @cached_property
@@ -135,8 +135,8 @@ class Weighing:
     @cached_property
     def theme(self) -> str:
         """The name by which the task asks about the given text, or ""."""
-        named = [n for n in parse(self.task).names if n in self.given_text or not self.task.startswith(n)]
-        return (*named, "")[0] if self.sources else ""
+        matches = [n for n in parse(self.task).names if n in self.given_text or not self.task.startswith(n)]
+        return (*matches, "")[0] if self.sources else ""
 
     @cached_property
     def evidence(self) -> list[Evidence]:
@@ -145,8 +145,8 @@ class Weighing:
     def reads(self, question: str, sources: Sequence[Source] = (), **more: Any) -> Answer:
         """What the reader finds in the sources, or in all; nothing once too many questions were put to all."""
         self._questions += not sources
-        asks = question and self._questions <= _MOST
-        return answer(question, sources or self.sources, self.situation.now, **more) if asks else Answer("none")
+        allowed = question and self._questions <= _MOST
+        return answer(question, sources or self.sources, self.situation.now, **more) if allowed else Answer("none")
 
     @cached_property
     def found(self) -> Answer:
@@ -156,9 +156,9 @@ class Weighing:
     @cached_property
     def ranked(self) -> list[Evidence]:
         """The sentences relevant to the task: the answer's evidence, then by rank; without a task all, in order."""
-        more = rank(self.task, self.sources, self.situation.now, most=12) if self.task else self.evidence[:_LONGEST]
-        shown = (e for e in reversed(self.found.evidence) if not facts(e.sentence))
-        return list({e.sentence: e for e in (*shown, *more)}.values())
+        rest = rank(self.task, self.sources, self.situation.now, most=12) if self.task else self.evidence[:_LONGEST]
+        leading = (e for e in reversed(self.found.evidence) if not facts(e.sentence))
+        return list({e.sentence: e for e in (*leading, *rest)}.values())
 
     def framed(self, frame: str, *parts: str) -> str:
         """A sentence from `FRAMES` in the language of the task."""
@@ -167,36 +167,36 @@ class Weighing:
     @property
     def restated(self) -> str:
         """The task in one line; if it is long, its subject and as many parts as there is room for."""
-        told = " ".join(self.task.split())
-        if len(told) > _LINE and self.facets:
-            told = f"{self.topic.title}: {self.facets[0]}"
+        line = " ".join(self.task.split())
+        if len(line) > _LINE and self.facets:
+            line = f"{self.topic.title}: {self.facets[0]}"
             for facet in self.facets[1:]:
-                told += f"; {facet}" if len(f"{told}; {facet}") <= _LINE else ""
-        return told
+                line += f"; {facet}" if len(f"{line}; {facet}") <= _LINE else ""
+        return line
 
     # obstacles
 
     @cached_property
     def open_facets(self) -> list[str]:
         """The facets that no sentence of the draft, or of the sources, covers by half of its words."""
-        told = sentences(self.draft) if self.draft else [e.sentence for e in self.evidence]
-        beyond = {facet: stems(facet) - stems(self.topic.subject) for facet in self.facets}
-        return [facet for facet in self.facets if not any(share(beyond[facet], stems(s)) >= 0.5 for s in told)]
+        texts = sentences(self.draft) if self.draft else [e.sentence for e in self.evidence]
+        facet_stems = {facet: stems(facet) - stems(self.topic.subject) for facet in self.facets}
+        return [facet for facet in self.facets if not any(share(facet_stems[facet], stems(s)) >= 0.5 for s in texts)]
 
     @cached_property
     def faults(self) -> list[str]:
         """What is wrong with the draft: it abstains, leaves out a part, lacks wanted citations, or is more than a year
         old although the newest is asked for."""
-        told = sentences(self.draft)
-        found = [sentence for sentence in told[:3] if _ABSTAINS.search(sentence)][:1]
-        found += [self.framed("unanswered", facet) for facet in self.open_facets[:1]]
-        if CITE.search(self.situation.instructions) and not _CITED.search(self.draft):
-            found.append(self.framed("uncited"))
+        statements = sentences(self.draft)
+        faults = [sentence for sentence in statements[:3] if _ABSTAINS.search(sentence)][:1]
+        faults += [self.framed("unanswered", facet) for facet in self.open_facets[:1]]
+        if CITE.search(self.situation.instructions) and not _CITATION.search(self.draft):
+            faults.append(self.framed("uncited"))
         now = self.situation.now
-        newest = max(filter(None, map(dates.stated, told)), default=now)
-        if newest and now and _NEWEST.search(self.task) and (now - newest).days > _YEAR_OLD:
-            found.append(self.framed("dated", newest.isoformat()[:7]))
-        return found
+        newest = max(filter(None, map(dates.stated, statements)), default=now)
+        if newest and now and _NEWEST.search(self.task) and (now - newest).days > _YEAR_DAYS:
+            faults.append(self.framed("dated", newest.isoformat()[:7]))
+        return faults
 
     @cached_property
     def gaps(self) -> list[str]:
@@ -217,16 +217,16 @@ class Weighing:
 
     def dependencies(self, number: int) -> list[int]:
         """The earlier facets, counted from 1, whose words reappear in this facet, apart from the subject's."""
-        *earlier, own = [stems(facet) - stems(self.topic.subject) for facet in ("", *self.facets)[: number + 1]]
-        return [place for place, told in enumerate(earlier) if told and told <= own]
+        *earlier, own_stems = [stems(facet) - stems(self.topic.subject) for facet in ("", *self.facets)[: number + 1]]
+        return [index for index, facet_stems in enumerate(earlier) if facet_stems and facet_stems <= own_stems]
 
     @property
     def vague(self) -> bool:
         """Whether the task refers to something that neither it nor an earlier turn names, or is too short to show what
         to look up."""
-        known = names(self.task) or self.situation.history or self.user_text or self.facets
-        most = 3 if _POINTING.search(self.task) else 0 if self.is_question else 1
-        return self.may_ask and not known and len(words(self.topic.subject)) <= most
+        context = names(self.task) or self.situation.history or self.user_text or self.facets
+        limit = 3 if _POINTING.search(self.task) else 0 if self.is_question else 1
+        return self.may_ask and not context and len(words(self.topic.subject)) <= limit
 
     # measures
 
@@ -234,26 +234,26 @@ class Weighing:
         """What the words of a field or an option mean, measured for a thing: by the first of its names that means
         something measurable; None if none does. Only things in a list have an order; if there is material, only a
         draft or a statement has a quality."""
-        known = next(filter(None, map(measure_of, names)), "")
+        measure = next(filter(None, map(measure_of, names)), "")
         text = thing.text or self.statement
-        told = [text] if text else ["", *(e.sentence for e in self.ranked)]
+        texts = [text] if text else ["", *(e.sentence for e in self.ranked)]
         rules: dict[str, Callable[[], float | None]] = {
             "ambiguous": lambda: self.vague,
-            "conflict": lambda: min(self._agreed(text)) < 0 if text else self.conflicts != [],
+            "conflict": lambda: min(self._agreements(text)) < 0 if text else self.conflicts != [],
             "fresh": lambda: _NEWEST.search(self.task) is not None,
             "talk": lambda: self.is_talk,
             "complex": lambda: 0.3 if self.is_question or self.is_talk else min(1.0, 0.6 + len(self.facets) / _PARTS),
             "chained": lambda: any(map(self.dependencies, range(1, len(self.facets) + 1))),
             "order": lambda: max(0.0, 1 - (thing.number - 1) / 3) if thing.text else None,
-            "relevant": lambda: max(share(stems(self.task), stems(sentence)) for sentence in told),
-            "supported": lambda: max(self._agreed(text)),
-            "enough": lambda: max(map(abs, self._agreed(text))),
+            "relevant": lambda: max(share(stems(self.task), stems(sentence)) for sentence in texts),
+            "supported": lambda: max(self._agreements(text)),
+            "enough": lambda: max(map(abs, self._agreements(text))),
             "good": lambda: rules["enough"]() if text or self.draft or not self.sources else None,
         }
-        value = rules[known.lstrip("-")]() if known else None
-        return None if value is None else 1 - value if known[0] == "-" else float(value)
+        value = rules[measure.lstrip("-")]() if measure else None
+        return None if value is None else 1 - value if measure[0] == "-" else float(value)
 
-    def _agreed(self, text: str) -> list[float]:
+    def _agreements(self, text: str) -> list[float]:
         """How far each sentence agrees with a statement; for a question, how far the reader can answer it. For the
         request: 1 if a draft leaves nothing open, else 0; without one, the confidence or the share of facets covered.
         """
@@ -273,10 +273,10 @@ def share(wanted: frozenset[str], told: frozenset[str]) -> float:
 def agreement(sentence: str, statement: str) -> float:
     """How far a sentence says what a statement says: the share of its content words, 0 below one half or if a figure
     is missing; -1 if it says almost the same with other figures and both are of the same date."""
-    told, wanted = (stems(_FIGURE.sub(" ", text)) for text in (sentence, statement))
-    figures, asked = (set(_FIGURE.findall(text)) for text in (sentence, statement))
-    said = share(wanted, told)
-    if asked <= figures:
-        return said if said >= 0.5 else 0.0
-    alike = min(said, share(told, wanted)) >= 0.6 and dates.stated(sentence) == dates.stated(statement)
-    return -1.0 if alike and figures and not figures & asked else 0.0
+    own_stems, claim_stems = (stems(_FIGURE.sub(" ", text)) for text in (sentence, statement))
+    figures, claim_figures = (set(_FIGURE.findall(text)) for text in (sentence, statement))
+    overlap = share(claim_stems, own_stems)
+    if claim_figures <= figures:
+        return overlap if overlap >= 0.5 else 0.0
+    is_alike = min(overlap, share(own_stems, claim_stems)) >= 0.6 and dates.stated(sentence) == dates.stated(statement)
+    return -1.0 if is_alike and figures and not figures & claim_figures else 0.0

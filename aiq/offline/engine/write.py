@@ -53,8 +53,8 @@ _IN_PLACE = re.compile(
     r"(?=\W*$|[.,;:]| (?:who|whose|that|with|in|of|to|asking|behind)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-_MARKED = re.compile(r"\s*\[\d+\]")
-_QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
+_MARK = re.compile(r"\s*\[\d+\]")
+_QUOTE = re.compile(r"[`\"“']([^`\"”'\n]{1,60})[`\"”']")
 
 
 def write(situation: Situation, orders: Orders) -> str:
@@ -63,21 +63,21 @@ def write(situation: Situation, orders: Orders) -> str:
         return _in_place(situation, orders)
     if research.is_small_talk(situation.task):
         return small_talk(situation.task)
-    told = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
+    prompt = "\n".join([situation.instructions, *(b.label for b in situation.blocks if " " in b.label)])
     for section in orders.sections:  # a section of a report may have such a name
-        told = told.replace(section, " ")
-    if _SUMS_UP.search(told) and situation.sources and not (situation.steps or situation.headings):
+        prompt = prompt.replace(section, " ")
+    if _SUMS_UP.search(prompt) and situation.sources and not (situation.steps or situation.headings):
         return _summary(situation, orders)
-    if _LISTS.search(told) and situation.sources and not situation.steps:
+    if _LISTS.search(prompt) and situation.sources and not situation.steps:
         return _statements_of(situation, orders)
-    if collected := _collected(situation, orders):
-        return collected
-    asks = research.is_question(situation.task) or not situation.sources
-    if not asks and orders.every:
+    if reply := _collection_answer(situation, orders):
+        return reply
+    wants_answer = research.is_question(situation.task) or not situation.sources
+    if not wants_answer and orders.every:
         return _everything(situation, orders)
-    if _handed(situation) and situation.sources and not orders.every:
+    if _handed_queries(situation) and situation.sources and not orders.every:
         return _findings(situation, orders)
-    return _answered(situation, orders) if asks else report(situation, orders)
+    return _supported_answer(situation, orders) if wants_answer else report(situation, orders)
 
 
 def small_talk(text: str) -> str:
@@ -92,81 +92,81 @@ def small_talk(text: str) -> str:
 # answers
 
 
-def _collected(situation: Situation, orders: Orders) -> str:
+def _collection_answer(situation: Situation, orders: Orders) -> str:
     """What a collection says about a task that asks for numbers from it or for all documents of a kind; empty if the
     task asks nothing of a collection, or nothing is known."""
-    here = Collected(situation, map(understand, situation.request.tools))
+    docs = Collected(situation, map(understand, situation.request.tools))
     citations = Citations(orders)
-    if here.applies and here.counts_text:
-        return _lead(here.counts_text, situation, orders) + "."
-    told = {e.source.title if e.source.title and not here.wanted.textual else titled(e): e.source for e in here.matches}
-    listed = here.applies and here.wanted.members
-    lines = [citations.with_marks(said, [source]) for said, source in told.items()] if listed else []
+    if docs.applies and docs.counts_text:
+        return _lead(docs.counts_text, situation, orders) + "."
+    refs = {e.source.title if e.source.title and not docs.wanted.textual else titled(e): e.source for e in docs.matches}
+    is_list = docs.applies and docs.wanted.members
+    lines = [citations.with_marks(text, [source]) for text, source in refs.items()] if is_list else []
     return citations.complete("\n".join(f"- {line}" for line in lines))
 
 
-def _answered(situation: Situation, orders: Orders) -> str:
+def _supported_answer(situation: Situation, orders: Orders) -> str:
     """The answer, then the sentences that support it, then what else is known if more is wanted; just the bare value
     if that is wanted, or there is no room for a sentence."""
-    found = _found(situation, orders)
-    said = _statements(found, situation, orders)
-    most = orders.words[1]
-    if found.kind == "value" and (orders.bare or (most and len(next(iter(said)).split()) > most)):
+    found = _best_answer(situation, orders)
+    body = _answer_facts(found, situation, orders)
+    limit = orders.words[1]
+    if found.kind == "value" and (orders.bare or (limit and len(next(iter(body)).split()) > limit)):
         return dated(found.value, orders.date_form)
-    wanted = found.kind != "none" or orders.every
-    more = rank(situation.task, situation.sources, situation.now, most=20) if wanted else ()
-    usual = ANSWER if orders.bullets else min(len(said), ANSWER + (found.kind == "premise"))
+    wants_more = found.kind != "none" or orders.every
+    extra = rank(situation.task, situation.sources, situation.now, most=20) if wants_more else ()
+    usual = ANSWER if orders.bullets else min(len(body), ANSWER + (found.kind == "premise"))
     usual += FINDINGS * orders.every
-    return _composed(said | {s: of for s, of in facts(more).items() if s not in said}, orders, usual)
+    return _compose(body | {s: sources for s, sources in facts(extra).items() if s not in body}, orders, usual)
 
 
-def _found(situation: Situation, orders: Orders) -> Answer:
+def _best_answer(situation: Situation, orders: Orders) -> Answer:
     """What the reader finds; if the oldest evidence counts, in the oldest dated source that answers. If results of
     others' work give another answer, the most frequent one counts, as they had seen more."""
-    aged = sorted((s for s in situation.sources if s.day and orders.oldest), key=lambda s: str(s.day))
+    by_age = sorted((s for s in situation.sources if s.day and orders.oldest), key=lambda s: str(s.day))
     found = Answer("none")
-    for sources in [*([source] for source in aged), situation.sources]:
+    for sources in [*([source] for source in by_age), situation.sources]:
         found = answer(situation.task, sources, situation.now)
         if found.kind == "value" and found.confidence >= DOUBT:
             break
-    if situation.answers and found.value not in [said.text for said in situation.answers]:
+    if situation.answers and found.value not in [reply.text for reply in situation.answers]:
         kind, value = max(situation.answers, key=situation.answers.count)
         ranked = rank(f"{situation.task} {value}", situation.sources, situation.now)
         found = Answer(kind, value, tuple(e for e in ranked if value in e.sentence)[:2], (), SURE)
     unwanted = found.kind == "premise" and not orders.premise
-    refused = replace(found, kind="none", evidence=() if unwanted else found.evidence)
-    return refused if unwanted or found.confidence < DOUBT else found
+    refusal = replace(found, kind="none", evidence=() if unwanted else found.evidence)
+    return refusal if unwanted or found.confidence < DOUBT else found
 
 
-def _statements(found: Answer, situation: Situation, orders: Orders) -> Facts:
+def _answer_facts(found: Answer, situation: Situation, orders: Orders) -> Facts:
     nothing, missing, wrong = _PHRASES[orders.language]
-    shown = facts(reversed(found.evidence))
+    support = facts(reversed(found.evidence))
     sources = [evidence.source for evidence in found.evidence[-1:]]
     if found.kind == "none":
-        about = (*found.missing, situation.task)[0].rstrip("?.？。")
-        first = missing.format((orders.abstain or nothing).rstrip(".。"), about)
-        return {first: [], **dict([*shown.items()][:1])}
+        topic = (*found.missing, situation.task)[0].rstrip("?.？。")
+        message = missing.format((orders.abstain or nothing).rstrip(".。"), topic)
+        return {message: [], **dict([*support.items()][:1])}
     if found.kind == "premise":
-        told = any(found.value.casefold() in sentence.casefold() for sentence in shown)
-        return {wrong: [], **({} if told else {found.value: sources}), **shown}
-    return {_lead(found.value, situation, orders): sources, **shown}
+        is_repeated = any(found.value.casefold() in sentence.casefold() for sentence in support)
+        return {wrong: [], **({} if is_repeated else {found.value: sources}), **support}
+    return {_lead(found.value, situation, orders): sources, **support}
 
 
 def _lead(value: str, situation: Situation, orders: Orders) -> str:
     """The value as a sentence of its own, with wording chosen by the request's seed."""
     forms = ("{}",) if re.fullmatch(r"(?i)(yes|no)\b.*|是的?|不是|否", value) else _LEADS[orders.language]
-    said = forms[derive(situation.request.seed or 0, situation.task) % len(forms)].format(value)
-    return said[:1].upper() + said[1:]
+    sentence = forms[derive(situation.request.seed or 0, situation.task) % len(forms)].format(value)
+    return sentence[:1].upper() + sentence[1:]
 
 
-def _composed(said: Facts, orders: Orders, usual: int) -> str:
+def _compose(statements: Facts, orders: Orders, usual: int) -> str:
     """The first sentences with their references: as many as the orders want, else the usual number, if there are that
     many. If the whole is too long, the last sentences are dropped, and as a last resort the last words."""
-    usual = min(max(usual, orders.sentences[0] or 0), orders.sentences[1] or len(said))
+    usual = min(max(usual, orders.sentences[0] or 0), orders.sentences[1] or len(statements))
     text = ""
-    for number in range(1, len(said) + 1):
+    for number in range(1, len(statements) + 1):
         citations = Citations(orders)
-        body = citations.text(dict([*said.items()][:number]))
+        body = citations.text(dict([*statements.items()][:number]))
         sizes = ((orders.words, len(body.split())), (orders.characters, len(body)))
         if any(longest and size > longest for (_, longest), size in sizes):
             return text or citations.complete(" ".join(body.split()[: orders.words[1]])[: orders.characters[1]])
@@ -179,10 +179,10 @@ def _composed(said: Facts, orders: Orders, usual: int) -> str:
 # findings and summaries
 
 
-def _handed(situation: Situation) -> tuple[str, ...]:
+def _handed_queries(situation: Situation) -> tuple[str, ...]:
     """The queries that the user or an agent handed over with the task (not those of a plan that came back)."""
-    said = "\n".join(m.text for m in situation.request.messages if m.role == "user")
-    return tuple(query for query in situation.queries if query in said)
+    prompt = "\n".join(m.text for m in situation.request.messages if m.role == "user")
+    return tuple(query for query in situation.queries if query in prompt)
 
 
 def _findings(situation: Situation, orders: Orders) -> str:
@@ -190,9 +190,9 @@ def _findings(situation: Situation, orders: Orders) -> str:
     citations = Citations(orders)
     used: set[str] = set()
     parts = []
-    for query in _handed(situation):
-        found = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
-        fresh = [evidence for evidence in found if evidence.sentence not in used]
+    for query in _handed_queries(situation):
+        ranked = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
+        fresh = [evidence for evidence in ranked if evidence.sentence not in used]
         fresh = sorted(fresh, key=lambda e: not research.is_informative(e.sentence, query))[:FINDINGS]
         used.update(evidence.sentence for evidence in fresh)
         nothing = "没有找到资料。" if orders.language == "zh" else "Nothing was found."
@@ -203,44 +203,44 @@ def _findings(situation: Situation, orders: Orders) -> str:
 def _everything(situation: Situation, orders: Orders) -> str:
     """What each search found, or else what there is on the task: the sentences with figures or new names, each once,
     grouped by page with one citation at the end."""
-    sent = [step.arguments.values() for step in situation.steps if kind_of(step.tool) == "search"]
-    queries = [query for values in sent for query in values if isinstance(query, str)] or [situation.task]
+    searches = [step.arguments.values() for step in situation.steps if kind_of(step.tool) == "search"]
+    queries = [query for values in searches for query in values if isinstance(query, str)] or [situation.task]
     pages: dict[str, Facts] = {}
     for query in queries:
         ranked = rank(query, situation.sources, situation.now, most=3 * FINDINGS)
-        clear = facts(e for e in ranked if not CLUTTER.search(e.sentence))
-        told = {s: of[:1] for s, of in clear.items() if research.is_informative(s, situation.task)}
-        new = [s for s, (source,) in told.items() if s not in pages.get(source.key, ())]
-        for sentence in new[: max(3, ALL // len(queries))]:
-            pages.setdefault(told[sentence][0].key, {})[sentence] = told[sentence]
+        clean = facts(e for e in ranked if not CLUTTER.search(e.sentence))
+        informative = {s: sources[:1] for s, sources in clean.items() if research.is_informative(s, situation.task)}
+        new_sentences = [s for s, (source,) in informative.items() if s not in pages.get(source.key, ())]
+        for sentence in new_sentences[: max(3, ALL // len(queries))]:
+            pages.setdefault(informative[sentence][0].key, {})[sentence] = informative[sentence]
     citations = Citations(orders)
-    lines = [citations.with_marks(" ".join(said), next(iter(said.values()))) for said in pages.values()]
-    return citations.complete("\n".join(lines)) or _answered(situation, orders)
+    lines = [citations.with_marks(" ".join(page), next(iter(page.values()))) for page in pages.values()]
+    return citations.complete("\n".join(lines)) or _supported_answer(situation, orders)
 
 
 def _statements_of(situation: Situation, orders: Orders) -> str:
     """The statements in the given text, one per line, those with figures and names first."""
     source = max(situation.sources, key=lambda s: len(s.text))
-    told = facts(Evidence(s, source, 0.0) for s in sentences(source.text) if is_statement(s) and not CLUTTER.search(s))
-    most = [limits(clause, "statements?|claims?|facts?|assertions?")[1] for clause in clauses(situation.instructions)]
-    cited = {_MARKED.sub("", s) for s in sentences(source.text) if _MARKED.search(s)}
-    worth = {s: 2 * (s in cited) + len(names(s)[:2]) + bool(re.search(r"\d", s)) for s in told}
-    best = sorted(told, key=lambda s: -worth[s])[: next(filter(None, most), ALL)]
+    lines = facts(Evidence(s, source, 0.0) for s in sentences(source.text) if is_statement(s) and not CLUTTER.search(s))
+    maxima = [limits(clause, "statements?|claims?|facts?|assertions?")[1] for clause in clauses(situation.instructions)]
+    cited = {_MARK.sub("", s) for s in sentences(source.text) if _MARK.search(s)}
+    scores = {s: 2 * (s in cited) + len(names(s)[:2]) + bool(re.search(r"\d", s)) for s in lines}
+    best = sorted(lines, key=lambda s: -scores[s])[: next(filter(None, maxima), ALL)]
     numbered = re.search(r"(?i)number(?:ed)?\b|编号", situation.instructions)
-    return "\n".join(f"{n}. {said}" if numbered else f"- {said}" for n, said in enumerate(best, 1))
+    return "\n".join(f"{n}. {statement}" if numbered else f"- {statement}" for n, statement in enumerate(best, 1))
 
 
 def _summary(situation: Situation, orders: Orders) -> str:
     """The sentences that share most with the whole text, within the requested length."""
     source = max(situation.sources, key=lambda s: len(s.text))
     lines = [s for s in sentences(source.text) if len(s) > 20] or [source.text]
-    common, title = stems(source.text[:20_000]), stems(source.title)
-    weight = {s: len(stems(s) & common) / (8 + len(stems(s))) + len(stems(s) & title) for s in lines}
+    text_stems, title_stems = stems(source.text[:20_000]), stems(source.title)
+    weights = {s: len(stems(s) & text_stems) / (8 + len(stems(s))) + len(stems(s) & title_stems) for s in lines}
     shortest, longest = orders.characters
-    within = replace(orders, cite="none", characters=(shortest, longest or max(SUMMARY, 2 * (shortest or 0))))
-    chosen = _composed({s: [] for s in sorted(lines, key=lambda s: -weight[s])}, within, ANSWER)
-    kept: Facts = {s: [] for s in lines if s in chosen}  # in the order of the text
-    return _composed(kept, within, len(kept)) if kept else chosen
+    limited = replace(orders, cite="none", characters=(shortest, longest or max(SUMMARY, 2 * (shortest or 0))))
+    text = _compose({s: [] for s in sorted(lines, key=lambda s: -weights[s])}, limited, ANSWER)
+    kept: Facts = {s: [] for s in lines if s in text}  # in the order of the text
+    return _compose(kept, limited, len(kept)) if kept else text
 
 
 # on someone's behalf
@@ -256,16 +256,16 @@ def _in_place(situation: Situation, orders: Orders) -> str:
     def labelled(pattern: str) -> list[str]:
         return [b.text for b in situation.blocks if re.search(pattern, b.label)]
 
-    shown = labelled(r"plan|outline|draft")
-    addressed = stems((shown or labelled(r"ask|question|message") or [situation.task])[-1])
-    told = [s for text in labelled(r"prefer|wish|want|know|persona|profile") for s in sentences(text)]
-    wishes = [wish for wish in told if not re.match(r"none\b|无", wish, re.IGNORECASE)]
-    if shown:
-        said = " ".join(labelled(r"dialog|history|conversation"))
-        left = [w for w in wishes if w not in said and len(stems(w) & addressed) * 2 < len(stems(w))]
-        change = "请补充：{}" if is_chinese("".join(left[:1])) else "Please also cover this: {}"
-        return change.format(left[0]) if left else _fallback(situation, orders, "plan")
-    topic = addressed - stems(" ".join(labelled(r"^(?:request|task)$")))
+    plans = labelled(r"plan|outline|draft")
+    message_stems = stems((plans or labelled(r"ask|question|message") or [situation.task])[-1])
+    statements = [s for text in labelled(r"prefer|wish|want|know|persona|profile") for s in sentences(text)]
+    wishes = [wish for wish in statements if not re.match(r"none\b|无", wish, re.IGNORECASE)]
+    if plans:
+        dialogue = " ".join(labelled(r"dialog|history|conversation"))
+        unmet = [w for w in wishes if w not in dialogue and len(stems(w) & message_stems) * 2 < len(stems(w))]
+        template = "请补充：{}" if is_chinese("".join(unmet[:1])) else "Please also cover this: {}"
+        return template.format(unmet[0]) if unmet else _fallback(situation, orders, "plan")
+    topic = message_stems - stems(" ".join(labelled(r"^(?:request|task)$")))
     best = max(wishes, key=lambda wish: len(stems(wish) & topic), default="")
     return best if stems(best) & topic else _fallback(situation, orders, "question")
 
@@ -273,5 +273,5 @@ def _in_place(situation: Situation, orders: Orders) -> str:
 def _fallback(situation: Situation, orders: Orders, kind: str) -> str:
     """The quoted words that the prompt gives for having nothing to say, from the line about this kind of message."""
     lines = sorted(situation.instructions.splitlines(), key=lambda line: kind not in line.lower())
-    quoted = [[quote for quote in _QUOTED.findall(line) if quote not in orders.barred] for line in lines]
-    return next((quotes[-1] for quotes in quoted if quotes), "I have nothing to add.")
+    line_quotes = [[quote for quote in _QUOTE.findall(line) if quote not in orders.barred] for line in lines]
+    return next((quotes[-1] for quotes in line_quotes if quotes), "I have nothing to add.")
