@@ -5,7 +5,6 @@ import ipaddress
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,14 +20,13 @@ from hypothesis import HealthCheck, settings
 from aiq.core.garbage import STARTUP_THRESHOLD
 from aiq.offline.launch import OfflineStack, page_files
 from aiq.offline.protocol.chat_completions import CONTEXT_TOKENS
+from benchmarks.browser import installed_browser
 from tests.composed_once import compose_once
 from tests.forked import STACK
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 BUSY_MS = 60_000
 """Milliseconds that anything in a browser may take: long, so that no test fails on a busy machine."""
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""Browsers to try, the cheapest first: headless Chromium takes half the processor time."""
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")  # so that no test fails on a busy machine
@@ -163,8 +161,7 @@ def children_share_a_stack(world_port: int, monkeypatch: pytest.MonkeyPatch) -> 
 def chromium() -> Iterator[Any]:
     """This machine's browser, driven by Playwright, whose event loop keeps the module's tests from running theirs."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if program is None:
+    if (program := installed_browser()) is None:
         pytest.skip("no chromium on this machine")
     playwright.expect.set_options(timeout=BUSY_MS)
     with playwright.sync_playwright() as driver:

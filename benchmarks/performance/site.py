@@ -27,6 +27,7 @@ from aiq.runs.manifest import DatasetIdentity, Hashes, JudgeSpec, Manifest
 from aiq.runs.reader import summary_of
 from aiq.runs.rows import SampleRow, ScoreRow, Timing
 from aiq.site.pages import data_line, data_records, update_index, write_run
+from benchmarks.browser import installed_browser
 
 TIMES: Final = 5
 METRIC: Final = "fresheval.relaxed"
@@ -170,6 +171,8 @@ def main() -> int:
     small = parser.parse_args().quick
     from playwright.sync_api import sync_playwright
 
+    if (program := installed_browser()) is None:
+        sys.exit("site: there is no Chromium on this machine; install chromium or chromium-headless-shell")
     results = Path(tempfile.mkdtemp())
     runs, samples = (50, 200) if small else (1000, 10_000)
     start = time.process_time()
@@ -189,7 +192,7 @@ def main() -> int:
     (results / "site/runs.js").write_text("".join(map(data_line, lines)), encoding="utf-8")
     measured: dict[str, tuple[tuple[float, float], float]] = {}
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         home, watch = results.as_uri(), Stopwatch(page)
         measured[f"an index of {runs:,} runs opens"] = watch.opened(f"{home}/index.html", ".sortable tbody a"), 2.0
