@@ -48,7 +48,7 @@ class Observer(Protocol):
     def retrying(self, key: SampleKey) -> None:
         """The agent is asked again: its last attempt was cut off, or failed and is to be retried."""
 
-    def waiting(self, why: str, seconds: float) -> None:
+    def waiting(self, reason: str, seconds: float) -> None:
         """A call failed and is retried; `seconds`: its own time and the wait before the retry."""
 
     def finished(self, key: SampleKey) -> None:
@@ -150,7 +150,7 @@ def _write_status(
     structured = manifest.structured
     manifest = folder.read_manifest()  # other shards have written meanwhile
     manifest = manifest.model_copy(update={"structured": {**manifest.structured, **structured}})
-    if in_use(folder.path, but=shard):
+    if in_use(folder.path, excluded=shard):
         folder.write_manifest(manifest)
         return state, summarise(manifest, state, seconds), True
     previous = read_numbers(folder)
