@@ -48,7 +48,7 @@ class Observer(Protocol):
     def retrying(self, key: SampleKey) -> None:
         """The agent is asked again: its last attempt was cut off, or failed and is to be retried."""
 
-    def waiting(self, reason: str, seconds: float) -> None:
+    def waiting(self, why: str, seconds: float) -> None:
         """A call failed and is retried; `seconds`: its own time and the wait before the retry."""
 
     def finished(self, key: SampleKey) -> None:
