@@ -173,8 +173,8 @@ def _stop_message(outcome: "RunOutcome", folder: RunFolder, sweep: Path | None =
     return f"{resume_hint(reason, folder.path)} (settings other than {', '.join(ALLOWED)} need a new run)"
 
 
-def resume_hint(why: str, path: Path, options: str = "") -> str:
-    return f"{why}; finished work is kept, resume with: aiq run {options}resume={path}"
+def resume_hint(reason: str, path: Path, options: str = "") -> str:
+    return f"{reason}; finished work is kept, resume with: aiq run {options}resume={path}"
 
 
 def run_with_progress(

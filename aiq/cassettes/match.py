@@ -22,14 +22,14 @@ DEEPEST = 100
 _PORTS = {"http": 80, "https": 443}
 
 
-def request_key(asked: Exchange, ignored: Collection[str] = ()) -> bytes:
+def request_key(request: Exchange, ignored: Collection[str] = ()) -> bytes:
     """128 bits of the SHA-256 of what identifies a request: method, canonical URL, canonical body.
 
     `ignored`: names of top-level fields of a JSON body and of query parameters that may vary. Headers never count.
     """
-    body = _value(asked.request_body, ignored)
+    body = _value(request.request_body, ignored)
     text = json.dumps(
-        [asked.method.upper(), canonical_url(asked.url, ignored), body], sort_keys=True, separators=(",", ":")
+        [request.method.upper(), canonical_url(request.url, ignored), body], sort_keys=True, separators=(",", ":")
     )
     return hashlib.sha256(text.encode()).digest()[:16]
 
@@ -50,38 +50,38 @@ def _query(query: str, ignored: Collection[str]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in pairs if name not in ignored]
 
 
-def differences(asked: Exchange, recorded: Iterable[Exchange], ignored: Collection[str] = ()) -> list[str] | None:
+def differences(request: Exchange, recorded: Iterable[Exchange], ignored: Collection[str] = ()) -> list[str] | None:
     """How this request differs from the recorded one that shares most fields with it, one line per field.
 
     Requests with the same method and address are preferred to all others. None if nothing is recorded.
     """
-    asked_fields = _fields(asked, ignored)
+    request_fields = _fields(request, ignored)
     best: tuple[tuple[bool, float, int], Mapping[str, str]] | None = None
     for candidate in recorded:
         fields = _fields(candidate, ignored)
-        differing = [name for name in asked_fields.keys() & fields.keys() if asked_fields[name] != fields[name]]
-        equal_count = len(asked_fields.keys() & fields.keys()) - len(differing)
-        share = equal_count / len(asked_fields.keys() | fields.keys())
-        prefix = sum(_prefix_length(asked_fields[name], fields[name]) for name in differing)
-        rank = (fields["address"] == asked_fields["address"], share, prefix)
+        differing = [name for name in request_fields.keys() & fields.keys() if request_fields[name] != fields[name]]
+        equal_count = len(request_fields.keys() & fields.keys()) - len(differing)
+        share = equal_count / len(request_fields.keys() | fields.keys())
+        prefix = sum(_prefix_length(request_fields[name], fields[name]) for name in differing)
+        rank = (fields["address"] == request_fields["address"], share, prefix)
         if best is None or rank > best[0]:
             best = (rank, fields)
-    return None if best is None else _differences(best[1], asked_fields)
+    return None if best is None else _differences(best[1], request_fields)
 
 
-def _differences(recorded: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
+def _differences(recorded: Mapping[str, str], request: Mapping[str, str]) -> list[str]:
     """One line per field, in the order of the new request; for long text, the surroundings of the difference."""
-    names = [name for name in {**asked, **recorded} if recorded.get(name) != asked.get(name)]
+    names = [name for name in {**request, **recorded} if recorded.get(name) != request.get(name)]
     lines = []
     for name in names[:SHOWN]:
         if name not in recorded:
-            lines.append(f"{name} is new: {_excerpt(asked[name], 0)}")
-        elif name not in asked:
+            lines.append(f"{name} is new: {_excerpt(request[name], 0)}")
+        elif name not in request:
             lines.append(f"{name} is no longer there: {_excerpt(recorded[name], 0)}")
         else:
-            start = _prefix_length(recorded[name], asked[name])
+            start = _prefix_length(recorded[name], request[name])
             lines.append(
-                f"{name}: recorded {_excerpt(recorded[name], start)}, now {_excerpt(asked[name], start)}"
+                f"{name}: recorded {_excerpt(recorded[name], start)}, now {_excerpt(request[name], start)}"
                 + (f" (at character {start})" if start else "")
             )
     return [*lines, *([f"and {len(names) - SHOWN} more fields"] if len(names) > SHOWN else [])]
@@ -98,13 +98,13 @@ def _excerpt(text: str, position: int) -> str:
     return json.dumps(f"{'…' * (begin > 0)}{cut}{'…' * (end < len(text))}", ensure_ascii=False)
 
 
-def _fields(asked: Exchange, ignored: Collection[str]) -> dict[str, str]:
+def _fields(request: Exchange, ignored: Collection[str]) -> dict[str, str]:
     """Every part of a request by its path: `messages[2].content`."""
-    parts = urlsplit(asked.url)
-    fields = {"address": f"{asked.method.upper()} {canonical_url(parts._replace(query='').geturl())}"}
+    parts = urlsplit(request.url)
+    fields = {"address": f"{request.method.upper()} {canonical_url(parts._replace(query='').geturl())}"}
     for name, value in _query(parts.query, ignored):
         fields[f"?{name}"] = f"{fields[f'?{name}']}, {value}" if f"?{name}" in fields else value
-    return fields | dict(_leaves("", _value(asked.request_body, ignored)))
+    return fields | dict(_leaves("", _value(request.request_body, ignored)))
 
 
 def _leaves(path: str, value: Any) -> Iterable[tuple[str, str]]:

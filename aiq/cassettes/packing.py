@@ -23,12 +23,12 @@ _STYLES: Final[tuple[dict[str, Any], ...]] = tuple(
 """How JSON is commonly written. A body in one of these styles is stored as its value, so that its texts are shared."""
 
 
-def pack(exchange: Exchange, kept: Callable[[bytes], int]) -> bytes:
-    """The exchange as JSON, with long texts replaced by the numbers that `kept` gives them."""
+def pack(exchange: Exchange, store_text: Callable[[bytes], int]) -> bytes:
+    """The exchange as JSON, with long texts replaced by the numbers that `store_text` gives them."""
 
     def shorten(text: str) -> str:
         if len(text) >= _LONG:
-            return f"{_REFERENCE}{kept(text.encode('utf-8', 'surrogatepass'))}"
+            return f"{_REFERENCE}{store_text(text.encode('utf-8', 'surrogatepass'))}"
         return _LITERAL + text if text.startswith("\x00") else text
 
     bodies = {name: _with_texts(_body(getattr(exchange, name)), shorten) for name in _BODIES}

@@ -105,9 +105,9 @@ class Recorder:
         """What the recording says about itself; empty for a new one."""
         return next((store.about for store in self._stores.values() if store.about), {})
 
-    def describe(self, about: Mapping[str, Any]) -> None:
+    def describe(self, description: Mapping[str, Any]) -> None:
         """Write this description, without secrets, into the recording, if it is being written."""
-        redacted = json.loads(self.redactor.text(json.dumps(about)))
+        redacted = json.loads(self.redactor.text(json.dumps(description)))
         for store in self._stores.values() if self.writes else ():
             store.describe(redacted)
 
@@ -147,13 +147,13 @@ class Recorder:
         if (slot := _current_slot.get()) and (miss := self.miss_error(slot.name)):
             raise miss
 
-    def decide(self, place: str, found: str | None) -> str | None:
+    def decide(self, place: str, reason: str | None) -> str | None:
         """Why the research of the current work is over, or None; in a replay, the decision that was recorded.
 
         A replay cannot know how much time has passed, or which parallel call came first.
         """
         slot = _current_slot.get()
-        return found if slot is None else slot.recorded_decision(place, found)
+        return reason if slot is None else slot.recorded_decision(place, reason)
 
     def miss_error(self, name: str) -> CassetteMiss | None:
         """The error for requests so far that were not recorded, by work that errors call `name`."""
@@ -269,18 +269,18 @@ class Slot:
         redacted = self.recorder.redactor.body(body, _JSON[0][1])
         return _note_request(Exchange(TOOL, f"tool:///{tool}", request_body=redacted))
 
-    def take(self, asked: Exchange) -> Exchange | None:
+    def take(self, request: Exchange) -> Exchange | None:
         """The recorded exchange; None if it must be made. Raises CassetteMiss if it may not be made."""
         recorder = self.recorder
         if not recorder.reads:
             return None
         skip = None if recorder.replays else _is_setup_error
-        recorded = None if self.cassette is None else self.cassette.take(asked, skip)
+        recorded = None if self.cassette is None else self.cassette.take(request, skip)
         if recorded is None and recorder.replays:
-            raise recorder.record_miss(self._miss_message(asked))
+            raise recorder.record_miss(self._miss_message(request))
         return recorded
 
-    def recorded_decision(self, place: str, found: str | None) -> str | None:
+    def recorded_decision(self, place: str, reason: str | None) -> str | None:
         """The decision recorded for this place; else, unless in a replay, the one found now, which is stored."""
         exchange = Exchange(TOOL, f"limit:///{place}")
         recorded = self.cassette.take(exchange) if self.cassette is not None and self.recorder.reads else None
@@ -288,19 +288,19 @@ class Slot:
             return recorded.response_body.decode()
         if self.recorder.replays:
             return None
-        if found is not None:
-            self.writer(exchange)(status=200, body=found.encode())
-        return found
+        if reason is not None:
+            self.writer(exchange)(status=200, body=reason.encode())
+        return reason
 
     @property
     def used_up(self) -> bool:
         """Whether every exchange of the cassette has been requested."""
         return self.cassette is not None and not self.cassette.unused()
 
-    def writer(self, asked: Exchange) -> ExchangeWriter:
+    def writer(self, request: Exchange) -> ExchangeWriter:
         """The function that stores how the request ended. Call it before sending, to reserve the place."""
         assert self.cassette is not None
-        return ExchangeWriter(self.recorder, self.cassette, asked)
+        return ExchangeWriter(self.recorder, self.cassette, request)
 
     def _miss_message(self, exchange: Exchange) -> str:
         """The request that was not recorded, and its first differences from the closest recorded one."""

@@ -77,12 +77,12 @@ class Cassette:
         self._next_place += 1
         return self._next_place - 1
 
-    def take(self, asked: Exchange, unless: Callable[[Exchange], bool] | None = None) -> Exchange | None:
+    def take(self, request: Exchange, unless: Callable[[Exchange], bool] | None = None) -> Exchange | None:
         """The next recorded exchange of this request; None if there is none (left).
 
         Exchanges for which `unless` holds are skipped and deleted.
         """
-        rows = self._remaining.get(request_key(asked, self._store.ignored))
+        rows = self._remaining.get(request_key(request, self._store.ignored))
         while rows:
             row = rows.popleft()
             exchange = self._store.exchange(row)
@@ -171,12 +171,12 @@ class Store(AbstractContextManager["Store"]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def describe(self, about: Mapping[str, Any]) -> None:
+    def describe(self, description: Mapping[str, Any]) -> None:
         """Add this to the description of the recording, to be written as soon as anything in the file changes.
 
         It is written at once if prompts or tools have changed, which may be recorded nowhere else.
         """
-        changed = {name: value for name, value in about.items() if self.about.get(name) != value}
+        changed = {name: value for name, value in description.items() if self.about.get(name) != value}
         write_now = "clock" not in self.about or not changed.keys().isdisjoint(("prompts", "mcp"))
         self.about |= changed
         self._pending |= changed

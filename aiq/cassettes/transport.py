@@ -43,8 +43,8 @@ _SLACK = 0.05
 class ExchangeWriter:
     """Stores how a request ended, and returns the exchange as stored: with fewer headers, and without secrets."""
 
-    def __init__(self, recorder: "Recorder", cassette: Cassette, asked: Exchange) -> None:
-        self._recorder, self._cassette, self._asked, self._place = recorder, cassette, asked, cassette.place()
+    def __init__(self, recorder: "Recorder", cassette: Cassette, request: Exchange) -> None:
+        self._recorder, self._cassette, self._request, self._place = recorder, cassette, request, cassette.place()
 
     def __call__(
         self,
@@ -58,7 +58,7 @@ class ExchangeWriter:
         redactor = self._recorder.redactor
         kept = redactor.headers(headers, RESPONSE_HEADERS)
         exchange = replace(
-            self._asked,
+            self._request,
             status=status,
             response_headers=kept,
             response_body=redactor.body(body, dict(kept).get("content-type", "")),

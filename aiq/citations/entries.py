@@ -223,9 +223,9 @@ class Line:
         """The entry that begins in the line, of the first form that matches."""
         return next(filter(None, map(self.begin, _FORMS)), None)
 
-    def below(self, most: int) -> list["Line"]:
-        """Those of the next `most` lines that have text."""
-        return [line for line in self.lines[self.number + 1 : self.number + 1 + most] if line.bare]
+    def below(self, count: int) -> list["Line"]:
+        """Those of the next `count` lines that have text."""
+        return [line for line in self.lines[self.number + 1 : self.number + 1 + count] if line.bare]
 
     def target_near(self, family: Family) -> bool:
         """Whether the entry that begins in this line names its target within its first lines."""

@@ -112,19 +112,19 @@ _FURTHEST = 40
 """The number of characters before a bracket that are examined."""
 
 
-def numeral_value(written: str) -> int:
+def numeral_value(numeral: str) -> int:
     """The value of decimal digits of any script, superscript digits or one circled number."""
-    return int(unicodedata.numeric(written) if len(written) == 1 else unicodedata.normalize("NFKC", written))
+    return int(unicodedata.numeric(numeral) if len(numeral) == 1 else unicodedata.normalize("NFKC", numeral))
 
 
-def in_style_of(written: str, number: int) -> str:
-    """The number in the style of `written`: circled (up to 50), superscript, full-width, or with leading zeros."""
-    if _CIRCLE.match(written):
+def in_style_of(numeral: str, number: int) -> str:
+    """The number in the style of `numeral`: circled (up to 50), superscript, full-width, or with leading zeros."""
+    if _CIRCLE.match(numeral):
         return _CIRCLES[number - 1] if number <= len(_CIRCLES) else f"({number})"
     for digits in _STYLES:
-        if written and written[0] in digits:
+        if numeral and numeral[0] in digits:
             return "".join(digits[int(digit)] for digit in str(number))
-    return str(number).zfill(len(written) if written.startswith("0") else 0)
+    return str(number).zfill(len(numeral) if numeral.startswith("0") else 0)
 
 
 @dataclass(frozen=True, slots=True)

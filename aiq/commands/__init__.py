@@ -30,12 +30,12 @@ def add_json(parser: ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file")
 
 
-def write_json(path: Path | None, found: "Record") -> None:
+def write_json(path: Path | None, record: "Record") -> None:
     """Write the record to the file, if one is named. Raises UserError if that fails."""
     from aiq.core.files import write_text
 
     if path is not None:
-        write_text(path, found.model_dump_json(indent=2) + "\n")
+        write_text(path, record.model_dump_json(indent=2) + "\n")
 
 
 def add_effect(parser: ArgumentParser) -> None:

@@ -63,6 +63,6 @@ def plural(n: int, one: str, several: str = "") -> str:
     return f"{n:,} {one if n == 1 else several or f'{one}s'}"
 
 
-def join_first(names: Sequence[str], most: int = 8) -> str:
+def join_first(names: Sequence[str], limit: int = 8) -> str:
     """The first names, and dots if there are more."""
-    return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
+    return ", ".join([*names[:limit], *(["..."] if len(names) > limit else [])])

@@ -191,10 +191,10 @@ class Limits(Record):
         """The run's limits only, none for a sample."""
         return self.model_copy(update={f"sample_{quantity}": None for quantity in get_args(Quantity)})
 
-    def shard_share(self, of: int, spent: UsageLedger) -> "Limits":
-        """The limits of one of `of` shards: an equal part of what `spent` leaves of each run limit except time."""
+    def shard_share(self, shards: int, spent: UsageLedger) -> "Limits":
+        """The limits of one of `shards`: an equal part of what `spent` leaves of each run limit except time."""
         bounds = {
-            f"run_{quantity}": max(0.0, bound - spent.used(quantity)) / of
+            f"run_{quantity}": max(0.0, bound - spent.used(quantity)) / shards
             for quantity, bound in self.of("run").items()
             if quantity != "seconds"
         }

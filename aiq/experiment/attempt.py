@@ -131,12 +131,12 @@ def finalise(report: Report, session: Session) -> tuple[Report, str | None]:
     return report.model_copy(update=update), cutoff
 
 
-def draft_report(session: Session, why: str) -> tuple[Report, str] | None:
+def draft_report(session: Session, reason: str) -> tuple[Report, str] | None:
     """The unverified report that an agent had written when it reached a limit, and why it is only a draft."""
     if session.draft is None:
         return None
     report, _ = finalise(Report(text=session.draft, raw_text=session.draft, route="draft", outcome="partial"), session)
-    return report, why
+    return report, reason
 
 
 async def result_or_error(
@@ -163,11 +163,11 @@ def boundary_error(error: BaseException) -> BaseException:
     return error
 
 
-def as_row_error(error: BaseException, where: str = "") -> RowError:
-    """The error in one line, after `where`; if the run was stopped, without asyncio's message, which names tasks."""
+def as_row_error(error: BaseException, prefix: str = "") -> RowError:
+    """The error in one line, after `prefix`; if the run was stopped, without asyncio's message, which names tasks."""
     if isinstance(error, asyncio.CancelledError) and being_cancelled():
         return RowError(type="CancelledError", message="the run was stopped")
-    return RowError(type=type(error).__name__, message=" ".join((where + writable(message_of(error))).split())[:2000])
+    return RowError(type=type(error).__name__, message=" ".join((prefix + writable(message_of(error))).split())[:2000])
 
 
 def classify(error: BaseException | None) -> tuple[AttemptStatus, bool]:

@@ -74,7 +74,7 @@ def _syntax_hint(text: str) -> str:
     return _SYNTAX_HINT if unquoted == text else f"keys of a map take no quotes here; write {unquoted}"
 
 
-def allowed_overrides(overrides: Sequence[str], allowed: Sequence[str], why: str) -> "list[tuple[str, Override]]":
+def allowed_overrides(overrides: Sequence[str], allowed: Sequence[str], reason: str) -> "list[tuple[str, Override]]":
     """Parsed overrides, each with the name of its setting or group.
 
     Raises ConfigError for an invalid one, and for one that matches no name or pattern in `allowed`.
@@ -83,7 +83,7 @@ def allowed_overrides(overrides: Sequence[str], allowed: Sequence[str], why: str
     for name, override in pairs:
         if override.is_delete() or not any(fnmatchcase(name, pattern) for pattern in allowed):
             names = ", ".join(allowed)
-            raise ConfigError(f"{why}, so {name} cannot change (only {names} can); start a new run to change it")
+            raise ConfigError(f"{reason}, so {name} cannot change (only {names} can); start a new run to change it")
     return pairs
 
 
@@ -97,13 +97,13 @@ def settings(*overrides: str) -> RunSettings:
     return check_settings(settings_from(compose(overrides if has_name else ["name=settings", *overrides])))
 
 
-def check_settings(found: RunSettings) -> RunSettings:
+def check_settings(run: RunSettings) -> RunSettings:
     """The settings, once agent, dataset and judges have accepted theirs. Raises ConfigError, in one line."""
-    judges = {f"judge.{name}": plugin for name, plugin in found.judge.items()}
-    plugins = {"agent": found.agent, "dataset": found.dataset, "runner.launcher": found.runner.launcher, **judges}
+    judges = {f"judge.{name}": plugin for name, plugin in run.judge.items()}
+    plugins = {"agent": run.agent, "dataset": run.dataset, "runner.launcher": run.runner.launcher, **judges}
     for setting, plugin in plugins.items():
         plugin.validated(setting)
-    return found
+    return run
 
 
 def compose(overrides: Sequence[str]) -> dict[str, Any]:

@@ -9,22 +9,22 @@ from aiq.experiment.resources import needs_offline_stack
 
 
 def live_config(
-    given: Sequence[str], defaults: Sequence[str], idle: Mapping[str, str], own: Sequence[str] = ()
+    overrides: Sequence[str], defaults: Sequence[str], idle: Mapping[str, str], fixed: Sequence[str] = ()
 ) -> tuple[list[str], dict[str, Any]]:
-    """All overrides, including `own`, and the config that they compose.
+    """All overrides, including the `fixed` ones, and the config that they compose.
 
     `defaults` apply if no experiment is given, each unless its setting is given; agents without the offline stack then
     get the current time. `idle`: by setting or section of a run, why it has no effect here. Raises ConfigError, in one
     line.
     """
-    names = {setting_of(text) for text in given}
+    names = {setting_of(text) for text in overrides}
     for name in sorted(names):
         if reason := idle.get(name) or idle.get(name.partition(".")[0]):
             raise ConfigError(f"{name}: {reason}; leave it out")
     applied_defaults = [text for text in defaults if not {"experiment", setting_of(text)} & names]
-    overrides = [*applied_defaults, *given, *own]
-    config = compose(overrides)
+    all_overrides = [*applied_defaults, *overrides, *fixed]
+    config = compose(all_overrides)
     if applied_defaults and "clock" not in names and not needs_offline_stack(settings_from(config)):
-        overrides.append("clock=now")
-        config = compose(overrides)
-    return overrides, config
+        all_overrides.append("clock=now")
+        config = compose(all_overrides)
+    return all_overrides, config

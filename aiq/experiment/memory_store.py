@@ -80,10 +80,10 @@ class _Connection(aiosqlite.Connection):
             await self.create_function("vec_distance_cosine", 2, cosine_distance, deterministic=True)
 
 
-def cosine_distance(one: bytes, other: bytes) -> float | None:
+def cosine_distance(first: bytes, second: bytes) -> float | None:
     """1 minus the cosine of two vectors of 32-bit floats, as in `sqlite-vec`; None if either is zero."""
     import numpy as np
 
-    x, y = (np.frombuffer(data, dtype="<f4").astype(float) for data in (one, other))
+    x, y = (np.frombuffer(data, dtype="<f4").astype(float) for data in (first, second))
     length = float(np.linalg.norm(x) * np.linalg.norm(y))
     return 1 - float(x @ y) / length if length else None

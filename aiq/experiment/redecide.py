@@ -278,8 +278,8 @@ def _divide(usage: Usage, n: int) -> Usage:
     return USAGE.validate_python(means)
 
 
-def _copy_scores(planned: JudgePlan, row: SampleRow, run: RecordedRun) -> list[ScoreRow]:
+def _copy_scores(plan: JudgePlan, row: SampleRow, run: RecordedRun) -> list[ScoreRow]:
     """The judge's scores in the run that the row is from, which cost nothing again."""
-    scores = [score for score in run.scores[row.key] if score.judge_hash == planned.spec.hash]
+    scores = [score for score in run.scores[row.key] if score.judge_hash == plan.spec.hash]
     copies = [score.model_copy(update={"attempt": row.attempt, "usage": None}) for score in scores]
-    return copies or score_nothing(planned, row, f"{run.folder.path} has no score of it by this judge")
+    return copies or score_nothing(plan, row, f"{run.folder.path} has no score of it by this judge")

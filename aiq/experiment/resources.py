@@ -200,7 +200,7 @@ async def open_resources(
                 forms=forms,
                 wrap=recorder.transport,
                 replayed=recorder.replays,
-                others=settings.web.max_connections,
+                other_connections=settings.web.max_connections,
                 share=1 / settings.shard.of if settings.shard else 1.0,
             )
         )

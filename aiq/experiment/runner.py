@@ -150,7 +150,7 @@ def _write_status(
     structured = manifest.structured
     manifest = folder.read_manifest()  # other shards have written meanwhile
     manifest = manifest.model_copy(update={"structured": {**manifest.structured, **structured}})
-    if in_use(folder.path, but=shard):
+    if in_use(folder.path, excluded=shard):
         folder.write_manifest(manifest)
         return state, summarise(manifest, state, seconds), True
     previous = read_numbers(folder)

@@ -23,7 +23,7 @@ _DETAIL_FORMS: Mapping[str, type[Record]] = {NOISE: Noise, CAVEAT: Caveat}
 
 
 async def score_report(
-    planned: JudgePlan, sample: Sample, row: SampleRow, session: Session, write: Callable[[list[ScoreRow]], None]
+    plan: JudgePlan, sample: Sample, row: SampleRow, session: Session, write: Callable[[list[ScoreRow]], None]
 ) -> None:
     """Let the judge score a report and hand its rows to `write`, one per declared metric, in that order.
 
@@ -32,14 +32,14 @@ async def score_report(
     """
 
     async def checked_scores() -> Mapping[str, Score]:
-        return _check_scores(planned, await planned.judge.score(sample, row.as_report(), session))
+        return _check_scores(plan, await plan.judge.score(sample, row.as_report(), session))
 
-    scores, error = await result_or_error(session, f"judge {planned.spec.name}", checked_scores)
+    scores, error = await result_or_error(session, f"judge {plan.spec.name}", checked_scores)
     status, fatal = classify(error)
     if error is None:
-        rows = [_score_row(planned, row, metric, scores or {}) for metric in planned.spec.metrics]
+        rows = [_score_row(plan, row, metric, scores or {}) for metric in plan.spec.metrics]
     else:
-        rows = [_row(planned, row, metric, "error", error=as_row_error(error)) for metric in planned.spec.metrics]
+        rows = [_row(plan, row, metric, "error", error=as_row_error(error)) for metric in plan.spec.metrics]
     usage = session.usage.by_role()
     session.events.emit(RunFinished(status=status, error=traceback_of(error) or (error and message_of(error))))
     if usage or not fatal:  # the usage of all the judge's work is in the first row only
@@ -48,37 +48,37 @@ async def score_report(
         raise error from None
 
 
-def score_route(planned: JudgePlan, judge: RouteJudge, sample: Sample, row: SampleRow) -> list[ScoreRow]:
+def score_route(plan: JudgePlan, judge: RouteJudge, sample: Sample, row: SampleRow) -> list[ScoreRow]:
     """The rows of a judge that only looks at the route. Raises JudgeError for scores that it did not declare."""
-    scores = _check_scores(planned, judge.judged(sample, row.as_report()))
-    return [_score_row(planned, row, metric, scores) for metric in planned.spec.metrics]
+    scores = _check_scores(plan, judge.judged(sample, row.as_report()))
+    return [_score_row(plan, row, metric, scores) for metric in plan.spec.metrics]
 
 
-def score_nothing(planned: JudgePlan, row: SampleRow, reason: str) -> list[ScoreRow]:
+def score_nothing(plan: JudgePlan, row: SampleRow, reason: str) -> list[ScoreRow]:
     """Rows that state why the judge has nothing to score."""
-    return [_row(planned, row, metric, "not_applicable", reason=reason) for metric in planned.spec.metrics]
+    return [_row(plan, row, metric, "not_applicable", reason=reason) for metric in plan.spec.metrics]
 
 
-def score_failure(planned: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:
+def score_failure(plan: JudgePlan, sample: Sample, row: SampleRow) -> list[ScoreRow]:
     """Rows of an attempt without a report to judge: each metric's declared worst value, without asking the judge."""
     reason = "the agent's work was rejected" if row.status == "completed" else f"the attempt ended as {row.status}"
-    applicable = {metric.name for metric in planned.judge.metrics_for(sample)}
+    applicable = {metric.name for metric in plan.judge.metrics_for(sample)}
     rows = []
-    for metric in planned.spec.metrics:
+    for metric in plan.spec.metrics:
         numbers: dict[str, float | None] = {"value": metric.worst}
         if metric.estimator == "ratio" and metric.worst is not None:
             numbers = {"numerator": metric.worst, "denominator": 1.0}
         if metric.name in applicable:
-            rows.append(_row(planned, row, metric, "agent_failed", reason=reason, **numbers))
+            rows.append(_row(plan, row, metric, "agent_failed", reason=reason, **numbers))
         else:
-            rows.append(_row(planned, row, metric, "not_applicable", reason=_NO_METRIC))
+            rows.append(_row(plan, row, metric, "not_applicable", reason=_NO_METRIC))
     return rows
 
 
-def _check_scores(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
+def _check_scores(plan: JudgePlan, scores: Sequence[Score]) -> Mapping[str, Score]:
     """Scores by metric. Raises JudgeError for scores that the judge did not declare like this."""
-    by_metric, judge = {score.metric: score for score in scores}, planned.spec.name
-    declared = {metric.name: metric for metric in planned.spec.metrics}
+    by_metric, judge = {score.metric: score for score in scores}, plan.spec.name
+    declared = {metric.name: metric for metric in plan.spec.metrics}
     unknown = [name for name in by_metric if name not in declared]
     if unknown or len(by_metric) != len(scores):
         raise JudgeError(f"judge {judge} gave undeclared or repeated scores: {unknown or list(by_metric)}")
@@ -96,27 +96,27 @@ def _check_scores(planned: JudgePlan, scores: Sequence[Score]) -> Mapping[str, S
     return by_metric
 
 
-def _score_row(planned: JudgePlan, row: SampleRow, metric: Metric, scores: Mapping[str, Score]) -> ScoreRow:
+def _score_row(plan: JudgePlan, row: SampleRow, metric: Metric, scores: Mapping[str, Score]) -> ScoreRow:
     """The row of a metric that the judge scored, failed on, or left out."""
     score = scores.get(metric.name) or Score(metric=metric.name, not_applicable=_NO_METRIC)
     if score.error is not None:
         failure = RowError(type=JudgeError.__name__, message=score.error)
-        return _row(planned, row, metric, "error", error=failure, detail=score.detail)
+        return _row(plan, row, metric, "error", error=failure, detail=score.detail)
     status: ScoreStatus = "scored" if score.not_applicable is None else "not_applicable"
     numbers = score.model_dump(include={"value", "numerator", "denominator"})
-    return _row(planned, row, metric, status, reason=score.not_applicable, detail=score.detail, **numbers)
+    return _row(plan, row, metric, status, reason=score.not_applicable, detail=score.detail, **numbers)
 
 
-def _row(planned: JudgePlan, row: SampleRow, metric: Metric, status: ScoreStatus, **fields: Any) -> ScoreRow:
+def _row(plan: JudgePlan, row: SampleRow, metric: Metric, status: ScoreStatus, **fields: Any) -> ScoreRow:
     return ScoreRow(
         sample_id=row.sample_id,
         epoch=row.epoch,
         attempt=row.attempt,
-        judge=planned.spec.name,
-        judge_hash=planned.spec.hash,
-        judge_version=planned.spec.version,
-        judge_model=planned.model,
-        prompt_hash=planned.judge.prompt_hash,
+        judge=plan.spec.name,
+        judge_hash=plan.spec.hash,
+        judge_version=plan.spec.version,
+        judge_model=plan.model,
+        prompt_hash=plan.judge.prompt_hash,
         metric=metric.name,
         status=status,
         **fields,

@@ -30,12 +30,12 @@ class AnswerStore:
     """The answers of one run. Each is written only after its spend, so that a killed run keeps none without it."""
 
     def __init__(self, folder: RunFolder) -> None:
-        self.written = KeyedJournal(folder.answers_path, StoredAnswer, "key", folder.journals("answers"))
-        self.unwritten: dict[str, StoredAnswer] = {}
+        self.journal = KeyedJournal(folder.answers_path, StoredAnswer, "key", folder.journals("answers"))
+        self.pending: dict[str, StoredAnswer] = {}
         self.locks = Locks()
 
     def close(self) -> None:
-        self.written.close()
+        self.journal.close()
 
 
 class SharedAnswers(Answers):
@@ -48,18 +48,18 @@ class SharedAnswers(Answers):
     async def get_or_ask(self, key: str, ask: Callable[[], Awaitable[str]]) -> str:
         store = self._store
         async with store.locks.of(key):
-            if key not in store.unwritten:
-                if key in store.written:
-                    return store.written.read(key).text
+            if key not in store.pending:
+                if key in store.journal:
+                    return store.journal.read(key).text
                 with shared_slot():
-                    store.unwritten[key] = StoredAnswer(key=key, text=await ask())
+                    store.pending[key] = StoredAnswer(key=key, text=await ask())
                 self._paid.append(key)
-            return store.unwritten[key].text
+            return store.pending[key].text
 
     def write(self) -> None:
         """Keep what was paid for; call it once the spend has been written."""
         for key in self._paid:
-            self._store.written.append(self._store.unwritten.pop(key))
+            self._store.journal.append(self._store.pending.pop(key))
         self._paid.clear()
 
 

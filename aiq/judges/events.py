@@ -185,11 +185,11 @@ class Events(Judge):
         return ids
 
 
-def _metric_values(expected: Expected, right: int, named: set[str]) -> list[Found]:
+def _metric_values(expected: Expected, right: int, ids: set[str]) -> list[Found]:
     """The values in the order of the metrics."""
-    hits, needed = len(named & set(expected.items)), len(expected.items)
+    hits, needed = len(ids & set(expected.items)), len(expected.items)
     no_numbers, no_set = "the question asks for no numbers", "the question asks for no set"
-    precision: Found = hits / len(named) if named else "the report names no event"
+    precision: Found = hits / len(ids) if ids else "the report names no event"
     return [
         (right + hits) / (len(expected.numbers) + needed),
         right / len(expected.numbers) if expected.numbers else no_numbers,

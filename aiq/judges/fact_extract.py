@@ -72,22 +72,22 @@ def cited_statements(report: str) -> list[FactCitation]:
     return list(citations)
 
 
-def chunks(text: str, most: int) -> list[str]:
-    """The text in pieces of at most `most` characters, cut at paragraphs, else lines or sentences, else anywhere."""
+def chunks(text: str, max_chars: int) -> list[str]:
+    """The text in pieces of at most `max_chars`, cut at paragraphs, else lines or sentences, else anywhere."""
     pieces: list[str] = []
     for paragraph in re.split(r"(?<=\n)\n+", text):
-        for piece in _cut(paragraph, most):
-            if pieces and len(pieces[-1]) + len(piece) + 1 <= most:
+        for piece in _cut(paragraph, max_chars):
+            if pieces and len(pieces[-1]) + len(piece) + 1 <= max_chars:
                 pieces[-1] += "\n" + piece
             elif piece.strip():
                 pieces.append(piece)
     return pieces
 
 
-def _cut(text: str, most: int) -> Iterator[str]:
-    while len(text) > most:
-        at = max(text.rfind("\n", 0, most), text.rfind(". ", 0, most) + 1, text.rfind("。", 0, most) + 1)
-        at = at if at > most // 2 else most
+def _cut(text: str, max_chars: int) -> Iterator[str]:
+    while len(text) > max_chars:
+        at = max(text.rfind("\n", 0, max_chars), text.rfind(". ", 0, max_chars) + 1, text.rfind("。", 0, max_chars) + 1)
+        at = at if at > max_chars // 2 else max_chars
         yield text[:at]
         text = text[at:]
     yield text
@@ -113,11 +113,11 @@ def agreement(model: Sequence[FactCitation], rules: Sequence[FactCitation]) -> d
     }
 
 
-def is_restatement(one: str, other: str) -> bool:
+def is_restatement(first: str, second: str) -> bool:
     """Whether two statements say the same in other words: they share MIN_SHARED_WORDS of the shorter one's words.
 
     The shorter one counts because a model completes what rules leave unchanged ("It grew." becomes "The
     port of Tessmark grew."). Case is ignored; each Chinese character is a word.
     """
-    words, other_words = (set(_WORD.findall(statement.casefold())) for statement in (one, other))
+    words, other_words = (set(_WORD.findall(statement.casefold())) for statement in (first, second))
     return len(words & other_words) >= MIN_SHARED_WORDS * max(1, min(len(words), len(other_words)))

@@ -79,9 +79,9 @@ def count(pages: Sequence[CitedPage]) -> Counts:
     )
 
 
-def unread_text(why: str) -> str:
+def unread_text(reason: str) -> str:
     """The text that is judged, as officially, instead of a page that could not be fetched."""
-    return f"This page could not be fetched: {why}"
+    return f"This page could not be fetched: {reason}"
 
 
 def caveat(pages: Sequence[CitedPage]) -> Caveat:

@@ -87,15 +87,15 @@ def mean_score(
     votes: Sequence[Vote[T]],
     values: Sequence[float],
     detail: Mapping[str, JsonValue],
-    shown: Sequence[Mapping[str, JsonValue]],
+    vote_details: Sequence[Mapping[str, JsonValue]],
 ) -> Score:
     """The mean of the judgements' values.
 
-    The detail lists each judgement with its origin and what is `shown` of it, and the `noise` if there are several.
+    The detail lists each judgement with its origin and part of `vote_details`, and the `noise` if there are several.
     """
     judgements: list[JsonValue] = [
         {"model": vote.model, "order": vote.order, "vote": vote.number + 1, "tries": vote.tries, "value": value, **rest}
-        for vote, value, rest in zip(votes, values, shown, strict=True)
+        for vote, value, rest in zip(votes, values, vote_details, strict=True)
     ]
     noise = noise_of([Judgement(vote.model, vote.order, value) for vote, value in zip(votes, values, strict=True)])
     spread: dict[str, JsonValue] = {} if noise is None else {NOISE: noise.model_dump(mode="json")}

@@ -104,6 +104,6 @@ class Race(Judge):
             values = [outcome.figures[name] for outcome in outcomes]
             detail = {side: fmean(outcome.means[side][name] for outcome in outcomes) for side in outcomes[0].means}
             extra = overall_detail if name == "overall" else {}
-            shown = [outcome.shown(name) for outcome in outcomes]
-            scores.append(mean_score(f"{self.name}.{name}", votes, values, {**detail, **extra}, shown))
+            vote_details = [outcome.detail(name) for outcome in outcomes]
+            scores.append(mean_score(f"{self.name}.{name}", votes, values, {**detail, **extra}, vote_details))
         return scores

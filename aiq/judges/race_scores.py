@@ -76,7 +76,7 @@ class RaceOutcome:
     unmatched: tuple[str, ...]
     means: Mapping[str, Mapping[str, float]]
 
-    def shown(self, figure: str) -> dict[str, JsonValue]:
+    def detail(self, figure: str) -> dict[str, JsonValue]:
         """What a row's detail shows of this judgement: the marks of a dimension, nothing for the total."""
         marks = self.marks.get(figure)
         return {} if marks is None else {"marks": [mark.model_dump(mode="json") for mark in marks]}

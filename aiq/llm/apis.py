@@ -18,9 +18,9 @@ from aiq.llm.quirks import adapted, as_openai_message
 
 
 class Answer(NamedTuple):
-    """A usable answer. `whole`: as the caller gets it; `message`: what the model said, as events record it."""
+    """A usable answer. `payload`: as the caller gets it; `message`: what the model said, as events record it."""
 
-    whole: dict[str, Any]
+    payload: dict[str, Any]
     message: dict[str, Any]
     finish_reason: object = None
 

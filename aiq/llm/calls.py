@@ -114,21 +114,21 @@ class ModelCall:
         return request
 
 
-def read_call(asked: CallRequest, session: Session, settings: LlmSettings) -> ModelCall:
+def read_call(call: CallRequest, session: Session, settings: LlmSettings) -> ModelCall:
     """The call a client made, with the role's options and the session's seed, as the endpoint wants it.
 
     Raises RuntimeError if the request names no role: its cost could not be attributed.
     """
-    role, url = asked.headers.get(ROLE), str(asked.url)
+    role, url = call.headers.get(ROLE), str(call.url)
     if not role:
         raise RuntimeError(f"a model call lacks the header {ROLE}: create clients only through RunModels")
-    body = _without_tools(asked.body, session)
+    body = _without_tools(call.body, session)
     section = "llm" if url.startswith(settings.base_url.rstrip("/") + "/") else "agent"
     options_role = role if section == "llm" else None  # another endpoint has options of its own
-    seed = session.seed(int(asked.headers.get(VOTE, "0")), asked.headers.get(SUBJECT))
-    request_body = asked.api.request(body, settings, options_role, seed)
+    seed = session.seed(int(call.headers.get(VOTE, "0")), call.headers.get(SUBJECT))
+    request_body = call.api.request(body, settings, options_role, seed)
     wants_usage = bool((body.get("stream_options") or {}).get("include_usage"))
-    return ModelCall(asked, role, {}, "", url, wants_usage, section).with_body(request_body)
+    return ModelCall(call, role, {}, "", url, wants_usage, section).with_body(request_body)
 
 
 def _without_tools(body: Mapping[str, Any], session: Session) -> Mapping[str, Any]:

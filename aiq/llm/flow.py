@@ -80,7 +80,7 @@ class Bucket:
     time to the reset shrinks while less is left.
     """
 
-    left: float
+    remaining: float
     limit: float
     at: float
     resets: float
@@ -90,24 +90,24 @@ class Bucket:
     highest: float = 0.0
 
     def __post_init__(self) -> None:
-        self.lowest = self.highest = self.left
+        self.lowest = self.highest = self.remaining
         if self.resets > self.at and self.limit < math.inf:
-            self.rate = (self.limit - self.left) / (self.resets - self.at)
+            self.rate = (self.limit - self.remaining) / (self.resets - self.at)
 
-    def follow(self, known: "Bucket") -> None:
-        """Take over what the earlier bucket `known` showed of the refill rate."""
-        if math.isclose(self.rate, known.rate, rel_tol=SAME_RATE):
-            self.rate = known.rate  # the first one, so that a growing rate does not count as one
-            self.lowest, self.highest = min(self.lowest, known.lowest), max(self.highest, known.highest)
+    def follow(self, earlier: "Bucket") -> None:
+        """Take over what the `earlier` bucket showed of the refill rate."""
+        if math.isclose(self.rate, earlier.rate, rel_tol=SAME_RATE):
+            self.rate = earlier.rate  # the first one, so that a growing rate does not count as one
+            self.lowest, self.highest = min(self.lowest, earlier.lowest), max(self.highest, earlier.highest)
 
     def opens(self, cost: float, now: float) -> float:
         """The time from which it holds `cost`; infinite if only another answer can tell."""
         if now >= self.resets:
-            self.left, self.resets = self.limit, math.inf
+            self.remaining, self.resets = self.limit, math.inf
         elif self.resets < math.inf and self.highest - self.lowest >= self.limit / 4:
-            self.left, self.at = self.left + (now - self.at) * self.rate, now
-            return max(now, min(self.resets, now + (cost + self.limit * SPARE - self.left) / self.rate))
-        return now if self.left >= cost else self.resets
+            self.remaining, self.at = self.remaining + (now - self.at) * self.rate, now
+            return max(now, min(self.resets, now + (cost + self.limit * SPARE - self.remaining) / self.rate))
+        return now if self.remaining >= cost else self.resets
 
 
 @dataclass(slots=True)
@@ -130,7 +130,7 @@ class Send:
         self.model, self.digest, self.failures = model, digest, failures
         self.number = 0
         """Its place in the order of arrival while it waits, then in the order of sending."""
-        self.round, self.went = 0, 0.0
+        self.round, self.sent_at = 0, 0.0
         self.turn: asyncio.Future[None] | None = None
 
     async def __aenter__(self) -> "Send":
@@ -249,12 +249,12 @@ class Flow:
     def _start(self, send: Send, now: float) -> None:
         self._waiting.remove(send)
         self._under_way.add(send)
-        send.number, send.round, send.went = next(self._numbers), self._round, now
+        send.number, send.round, send.sent_at = next(self._numbers), self._round, now
         for unit, budget in self._budgets.items():
             if budget:
                 budget.spend(send.cost(unit), now)
         for unit, bucket in self._buckets.get(send.model, {}).items():
-            bucket.left -= send.cost(unit)
+            bucket.remaining -= send.cost(unit)
         if self._one_by_one:
             self._one_by_one -= 1
             seconds = self._settings.retry.first_seconds
@@ -284,7 +284,7 @@ class Flow:
         limits = {name.decode(): value.decode("latin-1") for name, value in headers if b"ratelimit" in name}
         buckets = self._buckets.setdefault(send.model, {})
         for unit in get_args(Unit) if limits or buckets else ():
-            bucket, known = _bucket(limits, unit, send.went, send.number), buckets.get(unit)
+            bucket, known = _bucket(limits, unit, send.sent_at, send.number), buckets.get(unit)
             if bucket is None:
                 if known is not None and known.opens(math.inf, now) == math.inf:
                     del buckets[unit]  # it was refilled, and answers no longer report it
@@ -292,7 +292,7 @@ class Flow:
                 if known is not None:
                     bucket.follow(known)
                 later = (other for other in self._under_way if other.model == send.model and other.number > send.number)
-                bucket.left -= sum(other.cost(unit) for other in later)  # the endpoint had not seen these yet
+                bucket.remaining -= sum(other.cost(unit) for other in later)  # the endpoint had not seen these yet
                 buckets[unit] = bucket
 
     def note_outcome(self, send: Send, failure: Failure | None) -> None:

@@ -37,10 +37,10 @@ LONGEST_HEADER = 65_536
 class Network(AsyncBaseTransport):
     """Model calls, as many as their flow allows; the rest has its own connections, so that slow pages delay no call."""
 
-    def __init__(self, others: int) -> None:
+    def __init__(self, limit: int) -> None:
         tls = create_ssl_context()
         self._models = ModelTransport(tls)
-        self._others = NetworkTransport(Limits(max_connections=others, max_keepalive_connections=others), tls)
+        self._others = NetworkTransport(Limits(max_connections=limit, max_keepalive_connections=limit), tls)
 
     async def handle_async_request(self, request: Request) -> Response:
         return await (self._models if api_of(request) else self._others).handle_async_request(request)

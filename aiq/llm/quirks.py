@@ -34,14 +34,14 @@ _QUIRKS: Final = {
 _RETURNED_FIELDS: Final = ("reasoning_content", "reasoning_details", "extra_content")
 
 
-def returned_fields(said: Mapping[str, Any]) -> dict[str, Any]:
+def returned_fields(message: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of a message that calls tools, or of one of its calls, that go back unchanged with the results.
 
     Without them some endpoints refuse the results: DeepSeek and Moonshot (`reasoning_content`,
     https://api-docs.deepseek.com/guides/thinking_mode), Gemini (`extra_content` of a call, the signature of a thought,
     https://ai.google.dev/gemini-api/docs/thought-signatures), OpenRouter for such models (`reasoning_details`).
     """
-    return {name: said[name] for name in _RETURNED_FIELDS if said.get(name)}
+    return {name: message[name] for name in _RETURNED_FIELDS if message.get(name)}
 
 
 def adapted(body: Mapping[str, Any], quirks: QuirkSettings) -> dict[str, Any]:
@@ -68,9 +68,9 @@ def _adapt_message(message: dict[str, Any], quirks: QuirkSettings) -> dict[str, 
     return message
 
 
-def refused_field(status: int | None, said: str, body: Mapping[str, Any]) -> str | None:
+def refused_field(status: int | None, message: str, body: Mapping[str, Any]) -> str | None:
     """The field of a request that an endpoint's refusal names and a quirk can leave out, if there is one."""
-    fields = (field for field in _QUIRKS if field in body and re.search(rf"\b{field}\b", said))
+    fields = (field for field in _QUIRKS if field in body and re.search(rf"\b{field}\b", message))
     return next(fields, None) if status in _WRONG_REQUEST else None
 
 
@@ -106,13 +106,13 @@ def _with_instruction(messages: Sequence[dict[str, Any]], schema: Any) -> list[d
     return [*messages, {"role": "user", "content": instruction}]
 
 
-def refuses_form(status: int | None, said: str) -> bool:
+def refuses_form(status: int | None, message: str) -> bool:
     """Whether a failure may be about the form of structured output.
 
     A server error that does not name the form may pass, so the request is sent again unchanged: if such errors caused
     a fallback, answers would depend on when they occur.
     """
-    return status in _WRONG_REQUEST or bool(_NAMES_FORM.search(said))
+    return status in _WRONG_REQUEST or bool(_NAMES_FORM.search(message))
 
 
 class Forms:
@@ -148,18 +148,18 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def as_openai_message(message: Any, asked: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def as_openai_message(message: Any, request_messages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """A reply's message with texts as strings, and tool calls with type, name, unique id and a JSON object as text.
 
-    `asked`: the messages of the request, whose call ids are already taken. Raises TypeError if `message` is not a
-    message, or its tool calls are not a list.
+    The call ids in `request_messages` are already taken. Raises TypeError if `message` is not a message, or its tool
+    calls are not a list.
     """
     if not isinstance(message, dict):
         raise TypeError(f"a message is not a {type(message).__name__}")
     texts = {part: message[part] for part in ("content", "refusal") if not isinstance(message.get(part), str | None)}
     result = {**message, **{part: _text(value) for part, value in texts.items()}}
     if message.get("tool_calls"):
-        taken_ids = [call.get("id") for earlier in asked for call in earlier.get("tool_calls") or ()]
+        taken_ids = [call.get("id") for earlier in request_messages for call in earlier.get("tool_calls") or ()]
         result["tool_calls"] = list(_calls(message["tool_calls"], taken_ids))
     return result
 

@@ -26,9 +26,9 @@ def worth_retrying(status: int | None) -> bool:
     return status in RETRY_STATUS or (status or 0) >= 500
 
 
-def is_out_of_credit(status: int | None, code: str, said: str) -> bool:
+def is_out_of_credit(status: int | None, code: str, message: str) -> bool:
     """Whether a refusal says that the account has nothing left to spend."""
-    says_spent = status in (400, 403, 429) and _SPENT.search(said) is not None
+    says_spent = status in (400, 403, 429) and _SPENT.search(message) is not None
     return says_spent or status == 402 or code == "insufficient_quota"
 
 
@@ -52,18 +52,17 @@ def retry_after(headers: Headers, body: bytes = b"") -> float | None:
 
 
 def next_wait(
-    policy: RetrySettings, failures: int, asked: float | None, *seed: object, attempts: int | None = None
+    policy: RetrySettings, failures: int, requested_wait: float | None, *seed: object, attempts: int | None = None
 ) -> float | None:
     """Seconds until the next send after `failures` failed ones (from 1); None if it is not worth it.
 
-    If the endpoint `asked` for a wait, it is exactly that; 0 (or a past date) asks for none. Otherwise waits double
-    from `first_seconds` up to `most_seconds`, each drawn from its upper half by seed. `attempts` overrides
-    `llm.retry.attempts`.
+    `requested_wait`: what the endpoint asks for, and gets; 0 (or a past date) is none. Otherwise waits double from
+    `first_seconds` to `most_seconds`, drawn from the upper half by seed. `attempts` overrides `llm.retry.attempts`.
     """
-    if failures >= (attempts or policy.attempts) or (asked is not None and asked > LONGEST_WAIT):
+    if failures >= (attempts or policy.attempts) or (requested_wait is not None and requested_wait > LONGEST_WAIT):
         return None
-    if asked:
-        return asked
+    if requested_wait:
+        return requested_wait
     wait = policy.first_seconds * 2.0 ** min(failures - 1, 30)
     return min(policy.most_seconds, wait) * jitter(*seed, failures)
 

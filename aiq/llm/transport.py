@@ -66,18 +66,18 @@ def open_client(
     forms: Forms | None = None,
     wrap: TransportWrapper = lambda transport: transport,
     replayed: bool = False,
-    others: int | None = None,
+    other_connections: int | None = None,
     share: float = 1.0,
 ) -> "RunClient":
     """The client of a run: SessionTransport over RoutingTransport over the network (or over `inner`).
 
     `offline_port`: where the offline stack listens, if it was started. `forms` keeps what is learned about structured
     output. `wrap` puts a transport between the session's and the network; `replayed`: nothing goes out, so retries do
-    not wait. `others`: how many connections there may be besides those of model calls (`web.max_connections`).
+    not wait. `other_connections`: how many there may be besides those of model calls (`web.max_connections`).
     `share`: this process's share of the endpoint's budgets, if there are several. Cookies are refused: they would link
     samples.
     """
-    network = inner or Network(others or settings.max_connections)
+    network = inner or Network(other_connections or settings.max_connections)
     transport = wrap(RoutingTransport(network, offline_port))
     return RunClient(
         transport=SessionTransport(transport, settings, forms or Forms(), replayed=replayed, share=share),
@@ -95,20 +95,20 @@ class RunClient(AsyncClient):
         self._models = transport
         self._defaults = [*self.headers.items()]
 
-    def build_request(self, method: str, url: URL | str, **given: Any) -> Request:
+    def build_request(self, method: str, url: URL | str, **options: Any) -> Request:
         """The same, but without looking up each header in the client's if a stock client has prepared everything."""
-        headers, content, timeout = map(given.get, ("headers", "content", "timeout"))
-        extra = {name for name, value in given.items() if value} - {"headers", "content", "timeout"}
+        headers, content, timeout = map(options.get, ("headers", "content", "timeout"))
+        extra = {name for name, value in options.items() if value} - {"headers", "content", "timeout"}
         if extra or not (isinstance(headers, list) and isinstance(content, bytes) and isinstance(timeout, Timeout)):
-            return super().build_request(method, url, **given)
+            return super().build_request(method, url, **options)
         custom = {name.lower(): value for name, value in headers}
         defaults = {name: value for name, value in self._defaults if name not in custom}
         extensions = {"timeout": timeout.as_dict()}
         return Request(method, url, headers={**defaults, **custom}, stream=ByteStream(content), extensions=extensions)
 
-    async def ask(self, asked: CallRequest) -> Response:
+    async def ask(self, call: CallRequest) -> Response:
         """Send a model call, without what a client does for other requests: redirects, cookies, logins."""
-        return await self._models.ask(asked)
+        return await self._models.ask(call)
 
     async def send(self, request: Request, *, stream: bool = False, **options: Any) -> Response:
         """Send a request; the model calls of a stock client go through `ask`."""
@@ -125,9 +125,9 @@ class RunClient(AsyncClient):
         """Do nothing: `AsyncOpenAI.close` ends up here."""
 
 
-def timeouts(settings: LlmSettings, most: float | None = None) -> Timeout:
-    """The timeouts of one send, at most `most` seconds if given; none for the pool: a full one is not a failure."""
-    seconds = settings.timeout_seconds if most is None else min(settings.timeout_seconds, most)
+def timeouts(settings: LlmSettings, max_seconds: float | None = None) -> Timeout:
+    """The timeouts of one send, at most `max_seconds` if given; none for the pool: a full one is not a failure."""
+    seconds = settings.timeout_seconds if max_seconds is None else min(settings.timeout_seconds, max_seconds)
     return Timeout(seconds, connect=min(CONNECT_SECONDS, seconds), pool=None)
 
 
@@ -172,10 +172,10 @@ class SessionTransport(AsyncBaseTransport):
             raise RuntimeError(f"{request.url}: models are called through chat completions and embeddings only")
         return await self._pass_through(request)
 
-    async def ask(self, asked: CallRequest) -> Response:
+    async def ask(self, call: CallRequest) -> Response:
         """The answer to a model call; unless it streams, it is read whole and has `USAGE` and `ANSWER`."""
         session = current()
-        return await self._ask_model(read_call(asked, session, self._settings), session)
+        return await self._ask_model(read_call(call, session, self._settings), session)
 
     async def _pass_through(self, request: Request) -> Response:
         """Send it on; if it is repeatable, retry while there is no connection or the server is busy.
@@ -323,7 +323,7 @@ class SessionTransport(AsyncBaseTransport):
             detail, _ = read_error(body, call.key)
             return exchange.lost(f"{error}: {detail}", status=200, reported=reported)
         usage = plain_usage(reported)
-        full_answer = {**parsed.whole, "usage": usage or None}
+        full_answer = {**parsed.payload, "usage": usage or None}
         booked_usage = exchange.answered(parsed.message, parsed.finish_reason, reported)
         response.extensions |= {USAGE: booked_usage, ANSWER: full_answer}
         self._answered.setdefault(call.model, set()).update(call.body)

@@ -114,9 +114,9 @@ class RunFolder(Folder):
         """This writer's file of this name."""
         return self.path / f"{name}{self.writer}.jsonl"
 
-    def journals(self, name: str, whose: Callable[[Writer], bool] = lambda _: True) -> list[Path]:
+    def journals(self, name: str, keep: Callable[[Writer], bool] = lambda _: True) -> list[Path]:
         """The files of this name of all writers, or of some, in an order in which the last row of a key wins."""
-        return [path for writer, path in sorted(self._writers(name).items()) if whose(writer)]
+        return [path for writer, path in sorted(self._writers(name).items()) if keep(writer)]
 
     def _writers(self, name: str) -> dict[Writer, Path]:
         pairs = ((Writer.read(path.stem.removeprefix(name)), path) for path in self.path.glob(f"{name}*.jsonl"))
@@ -166,9 +166,9 @@ class RunFolder(Folder):
         write_atomic(self.summary_path, mask_secrets(summary.model_dump_json(indent=2)) + "\n")
 
 
-def in_use(path: Path, but: Shard | None = None) -> bool:
-    """Whether a process works on this run or sweep, not counting that of the shard `but`."""
-    return any(writer.shard != but for writer in _lock_holders(path))
+def in_use(path: Path, excluded: Shard | None = None) -> bool:
+    """Whether a process works on this run or sweep, not counting that of the shard `excluded`."""
+    return any(writer.shard != excluded for writer in _lock_holders(path))
 
 
 def not_finished(path: Path, status: str) -> str:

@@ -20,7 +20,7 @@ from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
-Whose = Callable[[Writer], bool]
+Filter = Callable[[Writer], bool]
 """Selects among the writers of a run."""
 
 
@@ -29,9 +29,9 @@ def everyone(writer: Writer) -> bool:
     return True
 
 
-def located(folder: RunFolder, name: str, row: type[RowT], whose: Whose = everyone) -> Iterator[tuple[RowT, Path, int]]:
+def located(folder: RunFolder, name: str, row: type[RowT], keep: Filter = everyone) -> Iterator[tuple[RowT, Path, int]]:
     """The rows of a run's journals of this name, each with its place, for `row_at`. Raises as `read_journal` does."""
-    for path in folder.journals(name, whose):
+    for path in folder.journals(name, keep):
         for record, start in read_lines(path, row.model_validate_json):
             yield record, path, start
 
@@ -41,23 +41,23 @@ def row_at(row: type[RowT], path: Path, start: int) -> RowT:
     return row.model_validate_json(next(whole_lines(path, start)))
 
 
-def every_sample(folder: RunFolder, whose: Whose = everyone) -> Iterator[SampleRow]:
+def every_sample(folder: RunFolder, keep: Filter = everyone) -> Iterator[SampleRow]:
     """The rows of all attempts, superseded ones too. Raises as `read_journal` does."""
-    return (row for row, *_ in located(folder, "samples", SampleRow, whose))
+    return (row for row, *_ in located(folder, "samples", SampleRow, keep))
 
 
-def every_score(folder: RunFolder, whose: Whose = everyone) -> Iterator[ScoreRow]:
+def every_score(folder: RunFolder, keep: Filter = everyone) -> Iterator[ScoreRow]:
     """The rows of all scores, superseded ones too. Raises as `read_journal` does."""
-    return (row for row, *_ in located(folder, "scores", ScoreRow, whose))
+    return (row for row, *_ in located(folder, "scores", ScoreRow, keep))
 
 
-def read_usage(folder: RunFolder, whose: Whose) -> UsageLedger:
+def read_usage(folder: RunFolder, keep: Filter) -> UsageLedger:
     """What these writers' attempts and judges have spent, including superseded rows."""
     ledger = UsageLedger()
-    for row in every_sample(folder, whose):
+    for row in every_sample(folder, keep):
         ledger.tool_calls += row.tool_calls
         ledger.record("agent", row.spent)
-    for score in every_score(folder, whose):
+    for score in every_score(folder, keep):
         ledger.record("judge", sum((score.usage or {}).values(), Usage()))
     return ledger
 

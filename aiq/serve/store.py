@@ -129,8 +129,8 @@ class Store:
         rows = self._run("SELECT name, usd, created FROM keys ORDER BY name")
         return [Key(**row) for row in map(dict, rows)]
 
-    def key(self, given: str) -> Key | None:
-        row = self._row("SELECT name, usd, created FROM keys WHERE digest = ?", _digest(given))
+    def key(self, key: str) -> Key | None:
+        row = self._row("SELECT name, usd, created FROM keys WHERE digest = ?", _digest(key))
         return None if row is None else Key(**row)
 
     # tasks
@@ -155,13 +155,13 @@ class Store:
         row = self._row("SELECT * FROM tasks WHERE owner = ? AND idempotency = ?", owner, idempotency)
         return None if row is None else Task(**row)
 
-    def tasks(self, owner: str, status: TaskStatus | None, before: int, most: int) -> list[Task]:
+    def tasks(self, owner: str, status: TaskStatus | None, before: int, limit: int) -> list[Task]:
         """An owner's tasks with numbers below `before`, the latest first."""
         conditions = [("owner = ?", owner), ("status = ?", status), ("number < ?", before)]
         filters = [(text, value) for text, value in conditions if value is not None]
         where, values = " AND ".join(text for text, _ in filters), [value for _, value in filters]
         query = f"SELECT * FROM tasks WHERE {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
-        return [Task(**row) for row in map(dict, self._run(query, (*values, most)))]
+        return [Task(**row) for row in map(dict, self._run(query, (*values, limit)))]
 
     def unfinished(self) -> list[Task]:
         """In the order in which they were created."""
@@ -207,10 +207,10 @@ class Store:
         """The number of the last event; 0 if there is none."""
         return int(self._run("SELECT COALESCE(MAX(seq), 0) FROM events WHERE task = ?", (task.number,)).fetchone()[0])
 
-    def events(self, task: Task, after: int, most: int) -> list[tuple[int, str, str]]:
+    def events(self, task: Task, after: int, limit: int) -> list[tuple[int, str, str]]:
         """Number, type and JSON of the events after a number."""
         query = "SELECT seq, type, data FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?"
-        return [tuple(row) for row in self._run(query, (task.number, after, most))]
+        return [tuple(row) for row in self._run(query, (task.number, after, limit))]
 
     def _row(self, query: str, *values: Any) -> dict[str, Any] | None:
         row = self._run(query, values).fetchone()

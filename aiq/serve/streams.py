@@ -99,7 +99,7 @@ class Streams:
 
 
 class EventStream(Response):
-    """Sends batches of events (number, type, JSON) as they come; `held` is a context open as long as the stream.
+    """Sends batches of events (number, type, JSON) as they come; `lease` is a context open as long as the stream.
 
     A reader that takes nothing for `stall_seconds` is cut off.
     """
@@ -109,15 +109,15 @@ class EventStream(Response):
     def __init__(
         self,
         batches: AsyncIterator[Iterable[tuple[int, str, str]]],
-        held: AbstractContextManager[None],
+        lease: AbstractContextManager[None],
         stall_seconds: float,
     ) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
-        self._batches, self._held, self._stall = batches, held, stall_seconds
+        self._batches, self._lease, self._stall = batches, lease, stall_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._held:
+        with self._lease:
             sending = asyncio.ensure_future(self._send_all(send))
             leaving = asyncio.ensure_future(_wait_disconnect(receive))
             try:

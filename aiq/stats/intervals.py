@@ -47,25 +47,25 @@ def mean_interval(
 
 
 def spread_interval(
-    mean: float, found: Spread, low: float | None = None, high: float | None = None, method: Method = "score"
+    mean: float, uncertainty: Spread, low: float | None = None, high: float | None = None, method: Method = "score"
 ) -> Interval | None:
     """As `mean_interval`, from the spread of the mean, however it was computed."""
-    if low is None and high is None and not found.error:
+    if low is None and high is None and not uncertainty.error:
         return None
     if low is None or high is None:
-        return _half_bounded(mean, found, low, high)
-    span, n = high - low, found.n
-    share, error = min(1.0, max(0.0, (mean - low) / span)), found.error / span
+        return _half_bounded(mean, uncertainty, low, high)
+    span, n = high - low, uncertainty.n
+    share, error = min(1.0, max(0.0, (mean - low) / span)), uncertainty.error / span
     variance = share * (1 - share)
     if error < 1e-12 or not variance:  # equal except for rounding
         size, quantile = float(n), _quantile(math.inf, 0.0)
     else:
         size, determined = variance / error**2, (n - 1) * error**2 / variance
         if method == "score":
-            quantile = max(_quantile(found.freedom, determined), _quantile(n - 1, 1 - _CAUTION))
+            quantile = max(_quantile(uncertainty.freedom, determined), _quantile(n - 1, 1 - _CAUTION))
         else:
             size *= n / (n - 1)  # so that ones and zeros have size n
-            quantile = _quantile(found.freedom, float(determined > 1 - 1e-9))
+            quantile = _quantile(uncertainty.freedom, float(determined > 1 - 1e-9))
     ends = _wilson(share, size, quantile) if method == "score" else _clopper(share, size, quantile)
     return low + span * ends[0], low + span * ends[1]
 

@@ -62,7 +62,7 @@ class Mean(NamedTuple):
     """A corrected mean with the spread for its interval."""
 
     mean: float
-    found: Spread
+    spread: Spread
     weight: float
 
 

@@ -38,10 +38,10 @@ class Service:
     section: str
     answered: bool = False
 
-    async def ask(self, asked: Awaitable[T]) -> T:
+    async def ask(self, request: Awaitable[T]) -> T:
         """Its answer. Raises RunAborted if it refuses key or account before its first answer, else the ToolError."""
         try:
-            answer = await asked
+            answer = await request
         except ToolError as error:
             if self.answered or error.kind not in (ToolErrorKind.UNAUTHORIZED, ToolErrorKind.QUOTA):
                 raise

@@ -55,9 +55,9 @@ def iso_date(value: str | None) -> str | None:
     return text[:40] or None
 
 
-def truncate(text: str, most: int) -> str:
-    """The first `most` characters; if that is not all, with a line that says so."""
-    return text if len(text) <= most else f"{text[:most]}\n[cut: the first {most} of {len(text)} characters]"
+def truncate(text: str, limit: int) -> str:
+    """The first `limit` characters; if that is not all, with a line that says so."""
+    return text if len(text) <= limit else f"{text[:limit]}\n[cut: the first {limit} of {len(text)} characters]"
 
 
 def one_line(text: str) -> str:

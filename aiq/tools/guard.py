@@ -63,14 +63,14 @@ def check_url(url: str, allowed: Sequence[str]) -> URL:
     return parsed
 
 
-def check_address(address: str, what: str) -> None:
-    """Raises ToolError (`blocked`) unless `address` is a public one, written the usual way; `what` names it."""
+def check_address(address: str, subject: str) -> None:
+    """Raises ToolError (`blocked`) unless `address` is a public one, written the usual way; `subject` names it."""
     try:
         ip = ip_address(address)
     except ValueError:
-        raise _blocked(what, f"{address} is an address in an unusual spelling") from None
+        raise _blocked(subject, f"{address} is an address in an unusual spelling") from None
     if not is_public(ip):
-        raise _blocked(what, "it leads to a private, loopback, link-local or reserved address")
+        raise _blocked(subject, "it leads to a private, loopback, link-local or reserved address")
 
 
 def is_public(ip: IPv4Address | IPv6Address) -> bool:

@@ -19,24 +19,24 @@ from aiq.core.tools import Tool, ToolResult
 class FunctionTool:
     """A function as a tool: its name, docstring and parameters are what a model sees of it.
 
-    Parameters that config gives (`given`) are its settings, which no model sees. The function returns text, or a
+    Parameters that config gives `values` are its settings, which no model sees. The function returns text, or a
     `ToolResult` with the sources that it retrieved; without `async` it runs in a thread.
     """
 
-    def __init__(self, function: FunctionType, given: Mapping[str, Any], setting: str) -> None:
+    def __init__(self, function: FunctionType, values: Mapping[str, Any], setting: str) -> None:
         """Raises ConfigError for a function without a docstring, and for a setting that is wrong."""
         self.name, self.description = function.__name__, inspect.getdoc(function) or ""
         if not self.description.strip():
             raise ConfigError(f"{setting}.target: {self.name} has no docstring to tell a model what it does")
         try:
             fields = dict(_fields(function))
-            settings_fields = {name: fields.pop(name) for name in given if name in fields}
+            settings_fields = {name: fields.pop(name) for name in values if name in fields}
             configurable = create_model("FunctionSettings", __base__=Settings, **settings_fields)
             self.parameters: type[BaseModel] = create_model(self.name, **fields)
         except (PydanticUserError, NameError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise ConfigError(f"{setting}.target: {self.name} cannot be a tool: {reason}") from None
-        settings = plugins.validate(configurable, given, setting)
+        settings = plugins.validate(configurable, values, setting)
         self.data_source: str | None = setting.rpartition(".")[2]
         self._call = partial(function, **dict(settings))
         self._is_async = inspect.iscoroutinefunction(function)

@@ -68,13 +68,13 @@ def build_toolbox(
     web: Web,
     client: AsyncClient,
     collections: Iterable[str] = (),
-    kept: Callable[[Tool], Tool] = lambda tool: tool,
+    wrap: Callable[[Tool], Tool] = lambda tool: tool,
     servers: Mapping[str, Sequence[Tool]] = {},
 ) -> Toolbox:
     """Search, fetch, papers if there is a provider, documents if there are collections, the user's own tools,
     those of MCP servers (by setting), and think, in this order.
 
-    `collections`: those that questions name. `kept` wraps the tools that make no HTTP requests through `client`.
+    `collections`: those that questions name. `wrap` wraps the tools that make no HTTP requests through `client`.
     Raises UserError for bad settings.
     """
     search, papers, knowledge = settings.search, settings.papers, settings.knowledge
@@ -90,8 +90,8 @@ def build_toolbox(
         from aiq.tools.knowledge.search import KnowledgeSearch
 
         entries.append((f"knowledge.dir={knowledge.dir}", KnowledgeSearch(knowledge, names)))
-    entries.extend((f"tool.{name}", kept(make_tool(name, plugin))) for name, plugin in settings.tool.items())
-    entries.extend((setting, kept(tool)) for setting, server_tools in servers.items() for tool in server_tools)
+    entries.extend((f"tool.{name}", wrap(make_tool(name, plugin))) for name, plugin in settings.tool.items())
+    entries.extend((setting, wrap(tool)) for setting, server_tools in servers.items() for tool in server_tools)
     origins, tools = zip(*entries, ("aiq", Think()), strict=True)
     return Toolbox(tools, origins)
 

@@ -36,7 +36,7 @@ def test_the_corrected_mean_matches_other_packages(
 ) -> None:
     """Mean, weight and standard error as in truescore 0.7.4; ppi-python 0.2.3 gives the same means."""
     mean = ppi(list(zip(labels, scores, strict=True)), others)
-    assert (mean.mean, mean.weight, mean.found.error) == pytest.approx(expected, rel=1e-12)
+    assert (mean.mean, mean.weight, mean.spread.error) == pytest.approx(expected, rel=1e-12)
 
 
 def test_labels_of_other_runs_correct_by_the_judges_error_rates_there() -> None:

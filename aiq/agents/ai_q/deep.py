@@ -205,7 +205,7 @@ class DeepResearcher:
             CallRepair(),
             ToolNameSanitization(),
             EmptyContentFix(),
-            ToolResultPruning(self._settings.pruning, whole=(TASK,)),  # findings are all that the writer sees
+            ToolResultPruning(self._settings.pruning, exempt=(TASK,)),  # findings are all that the writer sees
             ModelRetry(self._settings.max_model_retries),
             RolePrompt(ROLES[name], self._prompts, self._settings),
         ]
@@ -216,19 +216,19 @@ def is_report(text: str) -> bool:
     return len(text.strip()) >= REPORT_CHARACTERS and any(map(HEADING.match, text.splitlines()))
 
 
-def final_report(last: str, written: str, draft: str, replies: Sequence[RawReply]) -> tuple[str, bool]:
+def final_report(last: str, file_text: str, draft: str, replies: Sequence[RawReply]) -> tuple[str, bool]:
     """The report, and whether it is only the draft: the first complete report of last message, file and draft.
 
     If none is one: the first of file, last message and draft that is not blank. `replies` tell whether the message was
     cut off, and why it is no answer. Raises AgentError if all are blank.
     """
     is_complete = not (why_no_answer(last, replies) or why_cut_off(last, replies))
-    reports = filter(is_report, (last if is_complete else "", written, draft))
-    report = next((text.strip() for text in (*reports, written, last, draft) if text.strip()), None)
+    reports = filter(is_report, (last if is_complete else "", file_text, draft))
+    report = next((text.strip() for text in (*reports, file_text, last, draft) if text.strip()), None)
     if report is None:
         reason = why_no_answer("", replies)
         raise AgentError(f"the deep researcher wrote no report: there is no {REPORT_FILE}, and {reason}")
-    return report, report not in (last.strip(), written.strip())
+    return report, report not in (last.strip(), file_text.strip())
 
 
 @cache

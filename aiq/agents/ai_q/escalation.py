@@ -89,8 +89,8 @@ class Escalation:
         phrases = self.phrases(answer)
         return Assessment(phrases.escalate, f"{phrases.cause} (the assessment could not be parsed)")
 
-    def recorded(self, decided: Assessment, answer: str) -> dict[str, JsonValue]:
+    def recorded(self, assessment: Assessment, answer: str) -> dict[str, JsonValue]:
         """The decision as a report's extras record it: all that other settings need to decide again."""
-        record: dict[str, JsonValue] = {"policy": self.policy, "taken": decided.escalate, "cause": decided.cause}
+        record: dict[str, JsonValue] = {"policy": self.policy, "taken": assessment.escalate, "cause": assessment.cause}
         record["phrases"] = self.phrases(answer).escalate
-        return record | ({"answer": answer} if decided.escalate else {})  # otherwise the report is the answer
+        return record | ({"answer": answer} if assessment.escalate else {})  # otherwise the report is the answer

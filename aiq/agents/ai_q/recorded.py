@@ -37,9 +37,9 @@ def usage_by_stage(usage: Mapping[str, Usage]) -> dict[str, JsonValue]:
     return {stage: asdict(amount) for stage, amount in stages.items()}
 
 
-def redecided(escalation: Escalation, recorded: Sequence[Recorded]) -> Redecided | str:
+def redecided(escalation: Escalation, attempts: Sequence[Recorded]) -> Redecided | str:
     """How the first attempt would have gone with these settings, or why that cannot be known."""
-    first = recorded[0]
+    first = attempts[0]
     if first.report.route not in ("shallow", "escalated") or _record(first).get("cause") == "no research tool":
         return Redecided(0, first.report, first.usage)
     if (answer := _shallow_answer(first)) is None:
@@ -47,21 +47,21 @@ def redecided(escalation: Escalation, recorded: Sequence[Recorded]) -> Redecided
     verdict, basis = escalation.decide_without_model(answer), None
     if verdict is None:
         basis = next(
-            (r for r in recorded if _record(r).get("policy") == "assessed" and _shallow_answer(r) == answer), None
+            (r for r in attempts if _record(r).get("policy") == "assessed" and _shallow_answer(r) == answer), None
         )
         if basis is None:
             return _UNASSESSED
         taken, cause = _record(basis)["taken"], str(_record(basis)["cause"])
         verdict = Assessment(bool(taken), cause) if cause.startswith("assessed:") else escalation.if_unparsed(answer)
     routes = DEEP if verdict.escalate else ("shallow",)
-    candidates = [branch for branch, r in enumerate(recorded) if r.report.route in routes]
-    branch = min(candidates, key=lambda branch: _shallow_answer(recorded[branch]) != answer, default=None)
+    candidates = [branch for branch, r in enumerate(attempts) if r.report.route in routes]
+    branch = min(candidates, key=lambda branch: _shallow_answer(attempts[branch]) != answer, default=None)
     usage = _stage_usage(first, "shallow") | (_stage_usage(basis, "escalation") if basis else {})
     route = "escalated" if verdict.escalate else "shallow"
     report = Report(text="", raw_text="", route=route)
     if branch is not None:
-        report = recorded[branch].report
-        usage |= _stage_usage(recorded[branch], "deep", "other") if verdict.escalate else {}
+        report = attempts[branch].report
+        usage |= _stage_usage(attempts[branch], "deep", "other") if verdict.escalate else {}
     extras: dict[str, JsonValue] = {"escalation": escalation.recorded(verdict, answer), "stages": usage_by_stage(usage)}
     update = {"route": route, "extras": {**report.extras, **extras}}
     return Redecided(branch, report.model_copy(update=update), usage)

@@ -184,21 +184,21 @@ class ResearchPlan(_Part):
     queries: list[PlannedQuery] = Field(min_length=1)
 
 
-def repair_plan(plan: ResearchPlan, least: int, most: int) -> tuple[ResearchPlan, list[str], list[str]]:
+def repair_plan(plan: ResearchPlan, minimum: int, maximum: int) -> tuple[ResearchPlan, list[str], list[str]]:
     """(plan, repairs, remaining faults).
 
-    Repairs: blank and repeated queries and those beyond `most` are dropped; queries lose sections that the plan does
-    not have; if there are fewer than `least`, one is added for each section that no query serves.
+    Repairs: blank and repeated queries and those beyond `maximum` are dropped; queries lose sections that the plan does
+    not have; if there are fewer than `minimum`, one is added for each section that no query serves.
     """
     titles = [section.title for section in plan.sections]
     titles_by_key = {title.strip().casefold(): title for title in titles}
     distinct = {text: query for query in reversed(plan.queries) if (text := query.query.strip().casefold())}
-    queries = sorted(distinct.values(), key=plan.queries.index)[:most]
+    queries = sorted(distinct.values(), key=plan.queries.index)[:maximum]
     repairs: list[str] = []
     if repeated := len(plan.queries) - len(distinct):
         repairs.append(f"{repeated} blank or repeated queries dropped")
     if surplus := len(distinct) - len(queries):
-        repairs.append(f"{surplus} queries beyond {most} dropped")
+        repairs.append(f"{surplus} queries beyond {maximum} dropped")
     for i, query in enumerate(queries):
         sections = [titles_by_key[key] for name in query.sections if (key := name.strip().casefold()) in titles_by_key]
         if sections != query.sections:
@@ -208,14 +208,14 @@ def repair_plan(plan: ResearchPlan, least: int, most: int) -> tuple[ResearchPlan
     for title in titles[:-1] or titles:  # the last of several sections concludes and needs no query
         if any(title in query.sections for query in queries):
             continue
-        if len(queries) < least:
+        if len(queries) < minimum:
             queries.append(PlannedQuery(query=f"{plan.title}: {title}".lstrip(": "), sections=[title]))
             repairs.append(f"a query for {title!r} added")
         else:
             faults.append(f"no query serves {title!r}")
     faults += [f"{query.query!r} serves no section" for query in queries if not query.sections]
-    if len(queries) < least:
-        faults.append(f"{len(queries)} queries, fewer than {least}")
+    if len(queries) < minimum:
+        faults.append(f"{len(queries)} queries, fewer than {minimum}")
     if len(titles) > MAX_SECTIONS:
         faults.append(f"{len(titles)} sections, more than {MAX_SECTIONS}")
     return plan.model_copy(update={"queries": queries}), repairs, faults

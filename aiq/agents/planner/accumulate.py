@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from aiq.agents.planner.responses import DataPage, merged
+from aiq.agents.planner.responses import DataPage, merge_documents
 from aiq.agents.planner.state import DataDocument, Outcome, PlannerState, ResearchFinding
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def with_progress(before: PlannerState, after: PlannerState, registry: "Registry
 def tool_changes(state: PlannerState, outcome: Outcome) -> dict[str, Any]:
     """Changes by a direct call: its buckets and documents, its arguments for a later scan, whether a scan is needed."""
     page: DataPage = outcome.output
-    documents = merged(state.documents, page.documents)
+    documents = merge_documents(state.documents, page.documents)
     has_data = page.documents or page.aggregations or page.total is not None
     changes = {
         "last_tool_args": outcome.arguments if has_data else state.last_tool_args,

@@ -112,13 +112,13 @@ def _category_of_status(status: int) -> Category | None:
     return Category.RATE_LIMIT if status == 429 else Category.SERVER_ERROR if status >= 500 else None
 
 
-def reduced(arguments: Mapping[str, Any], floors: Floors) -> Arguments:
+def reduce_sizes(arguments: Mapping[str, Any], floors: Floors) -> Arguments:
     """The arguments with each positive whole number that has a floor halved, but not below the floor."""
     result = dict(arguments)
     for name, floor in floors.items():
         value = arguments.get(name)
         if isinstance(floor, Mapping) and isinstance(value, Mapping):
-            result[name] = reduced(value, floor)
+            result[name] = reduce_sizes(value, floor)
         elif isinstance(value, int) and not isinstance(value, bool) and value > 0:
             result[name] = min(value, max(floor, value // 2))
     return result
@@ -145,7 +145,7 @@ async def with_retries(
                 raise
             detail = f"{name}: {category}: {error}"
             if category is Category.TOKEN_LIMIT:
-                arguments = reduced(arguments, floors)
+                arguments = reduce_sizes(arguments, floors)
                 detail += f"; with { ({key: arguments[key] for key in floors if key in arguments}) }"
             seconds = settings.first_seconds * 2**attempt
             current().events.emit(Recovery(what="call_retried", detail=detail, seconds=seconds))

@@ -76,18 +76,18 @@ class Pool:
                 self._pooled.setdefault(source.address, source)
         return min(len(self._pooled), self._settings.max_documents)
 
-    async def run(self, given: Any) -> ToolResult:
+    async def run(self, args: Any) -> ToolResult:
         """Counts and a page of documents, as JSON. Raises ToolError if the search fails."""
-        if given.query.strip() and given.query not in self._queries and len(self._queries) < self._settings.max_queries:
-            await self._search(given.query)
-        results = {source.address: source for source in self._results.get(given.query, ())}
+        if args.query.strip() and args.query not in self._queries and len(self._queries) < self._settings.max_queries:
+            await self._search(args.query)
+        results = {source.address: source for source in self._results.get(args.query, ())}
         rows = [self._row(source) for source in [*{**self._pooled, **results}.values()][: self._settings.max_documents]]
-        rows = [row for row in rows if all(row["metadata"].get(k) == v for k, v in given.filters.items())]
-        start = _offset(given.search_after)
-        end = start + max(1, min(given.page_size, PAGE_LIMIT))
+        rows = [row for row in rows if all(row["metadata"].get(k) == v for k, v in args.filters.items())]
+        start = _offset(args.search_after)
+        end = start + max(1, min(args.page_size, PAGE_LIMIT))
         answer: dict[str, Any] = {
             "data_context": {"unique_ids_matched": len(rows)},
-            "aggregations": {"group_by": {"buckets": _buckets(rows, given.group_by)}},
+            "aggregations": {"group_by": {"buckets": _buckets(rows, args.group_by)}},
             "documents": await self._with_texts(rows[start:end]),
             "pagination": {
                 "total_hits": len(rows),

@@ -116,7 +116,7 @@ class ResponseReader:
             yield AggregationResult(aggregation_type=kind, field=field, buckets=buckets, of=filters, source_tool=tool)
 
 
-def merged(known: Sequence[DataDocument], new: Sequence[DataDocument]) -> tuple[DataDocument, ...]:
+def merge_documents(known: Sequence[DataDocument], new: Sequence[DataDocument]) -> tuple[DataDocument, ...]:
     """All documents without duplicates, in order of arrival; one that was read in either counts as read."""
     by_key = {document.key: document for document in known}
     for document in new:

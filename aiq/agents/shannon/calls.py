@@ -70,7 +70,7 @@ class CallLedger:
         self._steps[agent] += 1
         self.records.append(CallRecord(agent_id=agent, step=self._steps[agent], **fields))
 
-    def left(self, messages: Sequence[Message], tools: Sequence[Any] = ()) -> int | None:
+    def reply_limit(self, messages: Sequence[Message], tools: Sequence[Any] = ()) -> int | None:
         """Token limit of the working agent's next reply; None if there is none. Raises BudgetSpent if none are left."""
         if self._budget is None:
             return None
@@ -125,7 +125,7 @@ def attributed_to(agent_id: str) -> AbstractContextManager[str]:
 
 async def ask(role: str, messages: Sequence[Message], **options: Any) -> Reply:
     """Like `Models.complete`, within the limits of role and agent. Also raises BudgetSpent."""
-    available = current_ledger().left(messages, options.get("tools", ()))
+    available = current_ledger().reply_limit(messages, options.get("tools", ()))
     limit = options.pop("max_tokens", None) or available
     if limit:
         options["max_tokens"] = min(effective_limit(role, limit), available or limit)

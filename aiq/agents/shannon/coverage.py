@@ -108,9 +108,9 @@ def gap_queries(areas: Sequence[str], original_query: str) -> list[str]:
     return [f"Find detailed information about: {area} (related to: {original_query})" for area in areas]
 
 
-def minimum_citations(available: int, wanted: int = 6) -> int:
-    """The number of inline citations to ask for: `wanted`, but no more than are available (1.10; 1.18, row 13)."""
-    return min(wanted, available)
+def minimum_citations(available: int, target: int = 6) -> int:
+    """The number of inline citations to ask for: `target`, but no more than are available (1.10; 1.18, row 13)."""
+    return min(target, available)
 
 
 @validate_call

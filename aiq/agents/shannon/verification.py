@@ -46,9 +46,9 @@ def verify_claim(
     return max(0.0, min(1.0, result))
 
 
-def evidence_per_claim(claims: int, least: int = 3, most: int = 10, evaluations: int = 100) -> int:
-    """Citations to check each claim against, `least` to `most`, so that all claims together take `evaluations`."""
-    return max(least, min(most, evaluations // max(1, claims)))
+def evidence_per_claim(claims: int, minimum: int = 3, maximum: int = 10, evaluations: int = 100) -> int:
+    """Citations to check each claim against, `minimum` to `maximum`, so that all claims together take `evaluations`."""
+    return max(minimum, min(maximum, evaluations // max(1, claims)))
 
 
 @validate_call
@@ -60,11 +60,11 @@ def nearest(claim: str, citations: Sequence[Citation], k: int) -> list[int]:
     return sorted(range(len(citations)), key=lambda i: -weighed[i])[:k]
 
 
-def cited_first(report: str, citations: int, most: int) -> list[int]:
-    """Positions of at most `most` citations: first those that the report cites, by number, then the others."""
+def cited_first(report: str, citations: int, limit: int) -> list[int]:
+    """Positions of at most `limit` citations: first those that the report cites, by number, then the others."""
     cited = sorted({int(number) - 1 for number in re.findall(r"\[([0-9]{1,3})\]", report)})
     order = [i for i in cited if 0 <= i < citations]
-    return [*order, *(i for i in range(citations) if i not in order)][:most]
+    return [*order, *(i for i in range(citations) if i not in order)][:limit]
 
 
 @validate_call

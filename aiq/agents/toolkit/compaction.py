@@ -56,24 +56,24 @@ class _Piece(NamedTuple):
     is_source: bool
 
 
-def summary(text: str, most: int, about: str = "") -> str:
-    """`text` in at most `most` characters, with its order kept; `text` itself if it fits.
+def summary(text: str, max_chars: int, query: str = "") -> str:
+    """`text` in at most `max_chars` characters, with its order kept; `text` itself if it fits.
 
     Lines that say where something comes from (tags, titles, URLs, citation keys, reference lists) are kept first. The
-    remaining space goes to the sentences that share the most words with `about`; of equals the earlier is kept.
+    remaining space goes to the sentences that share the most words with `query`; of equals the earlier is kept.
     """
-    if len(text) <= most:
+    if len(text) <= max_chars:
         return text
-    pieces, query_terms = list(_pieces(text)), frozenset(tokens(about))
+    pieces, query_terms = list(_pieces(text)), frozenset(tokens(query))
     scores = [inf if piece.is_source else len(query_terms & frozenset(tokens(piece.text))) for piece in pieces]
-    room, chosen = most - len(MARK), []
+    room, chosen = max_chars - len(MARK), []
     for number in sorted(range(len(pieces)), key=scores.__getitem__, reverse=True):
         cost = len(pieces[number].text) + 1
         if cost <= room:
             chosen.append(number)
             room -= cost
     lines = groupby([pieces[number] for number in sorted(chosen)], key=lambda piece: piece.line)
-    return "\n".join([*(" ".join(piece.text for piece in line) for _, line in lines), MARK])[:most]
+    return "\n".join([*(" ".join(piece.text for piece in line) for _, line in lines), MARK])[:max_chars]
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
@@ -102,18 +102,18 @@ def shortened(
     messages: Sequence[AnyMessage],
     name: str,
     keep_last: int,
-    most: int,
-    enough: int,
-    asked: Mapping[str, str],
-    whole: Collection[str] = (),
+    extract_chars: int,
+    max_chars: int,
+    queries: Mapping[str, str],
+    exempt: Collection[str] = (),
 ) -> list[AnyMessage]:
-    """The messages, all but the `keep_last` latest tool results summarised in `most` characters; logs decision `name`.
+    """The messages, all but the `keep_last` latest tool results summarised in `extract_chars`; logs decision `name`.
 
-    Oldest first, until all together are down to `enough` characters. `asked`: what to look for, by call id.
-    Results of the tools in `whole` stay as they are.
+    Oldest first, until all together are down to `max_chars`. `queries`: what to look for, by call id. Results of the
+    tools in `exempt` stay as they are.
     """
     result, count = list(messages), 0
-    ids = {call["id"] for reply in replies_in(result) for call in reply.tool_calls if call["name"] in whole}
+    ids = {call["id"] for reply in replies_in(result) for call in reply.tool_calls if call["name"] in exempt}
     results = {
         number: message
         for number, message in enumerate(result)
@@ -121,9 +121,9 @@ def shortened(
     }
     total = size = sum(len(message.text) for message in results.values())
     for number, old in list(results.items())[: max(0, len(results) - keep_last)]:
-        if size <= enough:
+        if size <= max_chars:
             break
-        short = summary(str(old.text), most, asked.get(old.tool_call_id, ""))
+        short = summary(str(old.text), extract_chars, queries.get(old.tool_call_id, ""))
         if short != old.text:
             result[number] = old.model_copy(update={"content": short})
             size -= len(old.text) - len(short)

@@ -59,9 +59,9 @@ def _plain(line: str) -> str:
 
 
 def finish(
-    answer: str, route: str, leaks: LeakFilter | None, session: Session, researched: bool = True, **more: Any
+    answer: str, route: str, leaks: LeakFilter | None, session: Session, researched: bool = True, **fields: Any
 ) -> Report:
-    """The answer as a report; `more`: its other fields. Raises AgentError if it is no answer, see `why_no_answer`.
+    """The answer as a report; `fields`: its other fields. Raises AgentError if it is no answer, see `why_no_answer`.
 
     `leaks`: None for an agent whose prompts are unknown. Citations are verified if the answer is `researched` and the
     run verifies.
@@ -76,5 +76,5 @@ def finish(
         verified = verify(text, session.sources.known(), session.citations)
         text, audit = verified.text, verified.audit
     session.events.emit(ReportWritten(text=text, raw_text=answer, route=route))
-    more.setdefault("citation_status", citation_status(route, audit, bool(session.sources.all())))
-    return Report(text=text, raw_text=answer, route=route, audit=audit, **more)
+    fields.setdefault("citation_status", citation_status(route, audit, bool(session.sources.all())))
+    return Report(text=text, raw_text=answer, route=route, audit=audit, **fields)

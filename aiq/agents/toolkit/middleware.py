@@ -78,54 +78,54 @@ class ToolNameSanitization(Middleware):
 
 @dataclass(eq=False)
 class ModelRetry(Middleware):
-    """Retries each failed model call up to `most` times, with backoff; the last failure is a ModelError.
+    """Retries each failed model call up to `retries` times, with backoff; the last failure is a ModelError.
 
     It instructs the run's transport, the only layer that retries: a second one would multiply the attempts, ignore
     `Retry-After`, and hide requests from the usage.
     """
 
-    most: int
+    retries: int
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
-        with retrying(self.most):
+        with retrying(self.retries):
             return await handler(request)
 
 
 @dataclass(eq=False)
 class ToolBudget(Middleware):
-    """Allows `most` calls of these tools, then an anchor asks for the findings; no tools after `2 * most + 8` turns."""
+    """Allows `max_calls` of these tools, then an anchor asks for findings; no tools after `2 * max_calls + 8` turns."""
 
-    most: int
+    max_calls: int
     budgeted: Collection[str]
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         replies = replies_in(request.messages)
         names: Collection[str] = ()
-        if len(replies) >= 2 * self.most + 8:
+        if len(replies) >= 2 * self.max_calls + 8:
             names = tool_names(request)
-        elif sum(call["name"] in self.budgeted for reply in replies for call in reply.tool_calls) >= self.most:
+        elif sum(call["name"] in self.budgeted for reply in replies for call in reply.tool_calls) >= self.max_calls:
             names = self.budgeted
         return await handler(without_tools(request, names, BUDGET_ANCHOR) if names else request)
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Execute) -> ToolAnswer:
-        if request.tool_call["name"] not in self.budgeted or calls_before(request, self.budgeted) < self.most:
+        if request.tool_call["name"] not in self.budgeted or calls_before(request, self.budgeted) < self.max_calls:
             return await handler(request)
-        return over_budget(request.tool_call, f"at most {self.most} searches are allowed; this one was not made")
+        return over_budget(request.tool_call, f"at most {self.max_calls} searches are allowed; this one was not made")
 
 
 @dataclass(eq=False)
 class ToolResultPruning(Middleware):
     """Shows all but the last `keep_last` tool results in at most `max_chars` characters each.
 
-    Results of the tools in `whole` are neither shortened nor counted: what they say cannot be retrieved again.
+    Results of the tools in `exempt` are neither shortened nor counted: what they say cannot be retrieved again.
     """
 
     settings: PruningSettings
-    whole: Collection[str] = ()
+    exempt: Collection[str] = ()
 
     async def awrap_model_call(self, request: Request, handler: Call) -> Response:
         max_chars, keep_last = self.settings.max_chars, self.settings.keep_last
-        messages = shortened(request.messages, "pruning", keep_last, max_chars, 0, {}, self.whole)
+        messages = shortened(request.messages, "pruning", keep_last, max_chars, 0, {}, self.exempt)
         return await handler(request.override(messages=messages))
 
 

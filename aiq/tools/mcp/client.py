@@ -70,8 +70,8 @@ class McpServer:
         except Exception as error:
             raise RunAborted(f"{self.setting}: {self._place}: {_one_line(error)}{self._stderr_line()}") from None
 
-    async def call(self, tool: str, arguments: dict[str, Any], named: str) -> CallToolResult:
-        """The result of the tool, which models know by the name `named`.
+    async def call(self, tool: str, arguments: dict[str, Any], alias: str) -> CallToolResult:
+        """The result of the tool, which models know by the name `alias`.
 
         Raises ToolError: timeout, invalid_arguments, too_large, malformed, http, failed. After a server has ended, the
         next call starts or reaches it again; the call during which it ended is not repeated, because it may have had
@@ -82,7 +82,7 @@ class McpServer:
         except AiqError:
             raise
         except Exception as error:
-            raise self._failure(named, error) from None
+            raise self._failure(alias, error) from None
 
     async def _call(self, tool: str, arguments: dict[str, Any], *, retry: bool = True) -> CallToolResult:
         try:

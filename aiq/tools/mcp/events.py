@@ -189,7 +189,7 @@ def query_of(call: AnalyzeEvents, fields: EventFields) -> Query:
     ranges = _json(call.range_filters, "range_filters", dict, '{"attendance": {"gte": 500}}') or {}
     after = _json(call.search_after, "search_after", list, '["2024-03-09", 17], as pagination.search_after has it')
     if after is not None and not all(isinstance(part, str | int | float) for part in after):
-        raise wrong("search_after is none of ours; give back pagination.search_after of the page before")
+        raise fault("search_after is none of ours; give back pagination.search_after of the page before")
     names = [name.strip() for name in (call.group_by or "").split(",") if name.strip()]
     return Query(
         call=call,
@@ -237,7 +237,7 @@ def answer(
     )
 
 
-def shown(document: Document, fields: EventFields) -> Document:
+def answer_document(document: Document, fields: EventFields) -> Document:
     """A document as answers show it, `id`, `title` and `url` first."""
     event_id = str(value_at(document, fields.id))
     url = value_at(document, fields.url) if fields.url else None
@@ -257,7 +257,7 @@ def keyword(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def wrong(message: str) -> ToolError:
+def fault(message: str) -> ToolError:
     """A mistake in the arguments."""
     return ToolError(ToolErrorKind.INVALID_ARGUMENTS, message)
 
@@ -270,15 +270,15 @@ def _json(value: Any, name: str, kind: type, example: str) -> Any:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise wrong(f"{name} is not valid JSON ({error}); write it like {example}") from None
+            raise fault(f"{name} is not valid JSON ({error}); write it like {example}") from None
     if value is not None and not isinstance(value, kind):
-        raise wrong(f"{name} is no JSON {'object' if kind is dict else 'list'}; write it like {example}")
+        raise fault(f"{name} is no JSON {'object' if kind is dict else 'list'}; write it like {example}")
     return value
 
 
 def _check_field(name: str, names: Sequence[str], arg: str) -> str:
     if name not in names:
-        raise wrong(f"{arg}: there is no field {name!r}{did_you_mean(name, names)}; there are: {', '.join(names)}")
+        raise fault(f"{arg}: there is no field {name!r}{did_you_mean(name, names)}; there are: {', '.join(names)}")
     return name
 
 
@@ -286,7 +286,7 @@ def _value_condition(name: str, value: Any, fields: EventFields) -> Condition:
     """A filter by a value or several; a period (`year`: 2024) is a range of the date."""
     values = value if isinstance(value, list) else [value]
     if not values or any(isinstance(item, dict | list) or item is None for item in values):
-        raise wrong(f"filters: {name} needs a value or a list of values, not {json.dumps(value)}")
+        raise fault(f"filters: {name} needs a value or a list of values, not {json.dumps(value)}")
     if name in fields.dates or (name in _PERIODS and name not in fields.paths):
         spans = tuple(dict(zip(("gte", "lte"), _days(item, f"filters: {name}"), strict=True)) for item in values)
         return Condition(field=name if name in fields.dates else fields.date, spans=spans)
@@ -302,7 +302,7 @@ def _range_condition(name: str, bounds: Any, fields: EventFields) -> Condition:
         name = fields.date
     _check_field(name, [*fields.numbers, *fields.dates], "range_filters")
     if not isinstance(bounds, dict) or not bounds or not set(bounds) <= {*_BOUNDS}:
-        raise wrong(f'range_filters: {name} needs bounds, some of {", ".join(_BOUNDS)}, as {{"gte": ...}}')
+        raise fault(f'range_filters: {name} needs bounds, some of {", ".join(_BOUNDS)}, as {{"gte": ...}}')
     arg = f"range_filters: {name}"
     if name in fields.numbers:
         return Condition(field=name, spans=({op: _number(value, arg) for op, value in bounds.items()},))
@@ -315,7 +315,7 @@ def _number(value: Any, arg: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = nan
     if not isfinite(number):
-        raise wrong(f"{arg} is a number, not {value!r}")
+        raise fault(f"{arg} is a number, not {value!r}")
     return number
 
 
@@ -327,7 +327,7 @@ def _days(value: Any, arg: str) -> tuple[str, str]:
     last = int(month or (first + 2 if quarter else 12))
     end = monthrange(int(year), last)[1] if match and 1 <= last <= 12 else 0
     if int(day or 1) not in range(1, end + 1):
-        raise wrong(f"{arg} is a date such as 2024, 2024-Q1, 2024-03 or 2024-03-09, not {value!r}")
+        raise fault(f"{arg} is a date such as 2024, 2024-Q1, 2024-03 or 2024-03-09, not {value!r}")
     return f"{year}-{first:02}-{day or '01'}", f"{year}-{last:02}-{day or end}"
 
 
@@ -347,6 +347,6 @@ def _histogram(value: Mapping[str, Any] | str | None, fields: EventFields) -> Le
         return None
     interval = histogram.get("interval", histogram.get("calendar_interval"))
     if interval not in _INTERVALS:
-        raise wrong(f"date_histogram: the interval {interval!r} is none of {', '.join(_INTERVALS)}; write {example}")
+        raise fault(f"date_histogram: the interval {interval!r} is none of {', '.join(_INTERVALS)}; write {example}")
     field = _check_field(str(histogram.get("field", fields.date)), list(fields.dates), "date_histogram")
     return Level(field=field, interval=interval)

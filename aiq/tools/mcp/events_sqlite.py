@@ -32,10 +32,10 @@ from aiq.tools.mcp.events import (
     Query,
     Scalar,
     answer,
+    answer_document,
+    fault,
     keyword,
-    shown,
     value_at,
-    wrong,
 )
 from aiq.tools.ranking import UNSPACED
 
@@ -145,7 +145,7 @@ class SqliteEvents:
         pit: int = self._rows("SELECT coalesce(max(seq), 0) FROM event", ())[0][0]
         if pit_id := query.call.pit_id:
             if not pit_id.isdecimal():
-                raise wrong("pit_id is none of this collection; give back pagination.pit_id of a page, or leave it out")
+                raise fault("pit_id is none of this collection; give back pagination.pit_id of a page, or leave it out")
             pit = min(pit, int(pit_id))
         conditions = [_condition(condition) for condition in query.conditions]
         where = _conjunction([*conditions, *_words(query.call.query), ("seq <= ?", (pit,))])
@@ -167,7 +167,7 @@ class SqliteEvents:
         date, size = _column(self.fields.date), query.call.page_size
         if query.after is not None:
             if [type(part) for part in query.after] != [str, int]:
-                raise wrong("search_after is none of this collection; give back pagination.search_after of a page")
+                raise fault("search_after is none of this collection; give back pagination.search_after of a page")
             where = _conjunction([where, (f"({date}, seq) > (?, ?)", query.after)])
         rows = self._rows(
             f"SELECT {date}, seq FROM event WHERE {where[0]} ORDER BY {date}, seq LIMIT {size + 1}", where[1]
@@ -178,7 +178,7 @@ class SqliteEvents:
     def _documents(self, seqs: Sequence[int]) -> list[Document]:
         rows = self._rows(f"SELECT seq, body FROM document WHERE seq IN ({_placeholders(seqs)})", seqs)
         bodies = dict(rows)
-        return [shown(json.loads(bodies[seq]), self.fields) for seq in seqs]
+        return [answer_document(json.loads(bodies[seq]), self.fields) for seq in seqs]
 
     def _buckets(self, where: Where, levels: Sequence[Level], call: AnalyzeEvents, samples: int) -> tuple[Bucket, ...]:
         """The most frequent values of the first level, or its periods in order; in each those of the next level."""
@@ -259,7 +259,7 @@ def _words(query: str) -> Iterator[Where]:
     if query.strip():
         words = " ".join(f'"{_spaced(word)}"' for word in re.findall(r"\w+", query))
         if not words:
-            raise wrong(f"query={query!r} has no word to look for")
+            raise fault(f"query={query!r} has no word to look for")
         yield "seq IN (SELECT rowid FROM word WHERE word MATCH ?)", (words,)
 
 

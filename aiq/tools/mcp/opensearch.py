@@ -27,7 +27,7 @@ from aiq.tools.mcp.events import (
     Query,
     Scalar,
     answer,
-    shown,
+    answer_document,
 )
 
 _FORMATS: Mapping[Interval, str] = {
@@ -112,7 +112,7 @@ class OpenSearchEvents:
         return answer(
             query,
             (response.total, response.aggregations[_IDS]["value"]),
-            [shown(hit.source, self.fields) for hit in page],
+            [answer_document(hit.source, self.fields) for hit in page],
             after,
             None if after is None else pit,
             self._buckets(response.aggregations.get("group_by"), query.group_by),
@@ -188,7 +188,7 @@ class OpenSearchEvents:
                 count=bucket[_IDS]["value"],
                 doc_count=bucket["doc_count"],
                 samples=tuple(
-                    shown(hit["_source"], self.fields)
+                    answer_document(hit["_source"], self.fields)
                     for hit in bucket.get("samples", {}).get("hits", {}).get("hits", ())
                 ),
                 buckets=tuple(self._buckets(bucket.get("below"), levels[1:])),

@@ -42,12 +42,12 @@ class Reading:
         self._sources: dict[str, Source] = {}
         self._denied = 0
 
-    def result(self, given: CallToolResult) -> ToolResult:
+    def result(self, result: CallToolResult) -> ToolResult:
         """Raises ToolError (`failed`) if the tool says that it failed."""
-        if given.is_error:
-            reason = one_line(" ".join(_texts(given))) or "it failed and does not say why"
+        if result.is_error:
+            reason = one_line(" ".join(_texts(result))) or "it failed and does not say why"
             raise ToolError(ToolErrorKind.FAILED, f"{self._tool}: {truncate(reason, self._max_chars)}")
-        text = self._content_text(given)
+        text = self._content_text(result)
         head = text[: self._max_chars]
         sources = self._sources.values() if head == text else [s for s in self._sources.values() if s.address in head]
         return ToolResult(content=truncate(text, self._max_chars), sources=tuple(sources), denied=self._denied)

@@ -84,13 +84,13 @@ def _select(server: McpServer, listing: Iterable[Any]) -> list[ListedTool]:
 class McpTool:
     """A tool of an MCP server."""
 
-    def __init__(self, server: McpServer, listed: ListedTool, deny: DenyList) -> None:
+    def __init__(self, server: McpServer, definition: ListedTool, deny: DenyList) -> None:
         settings = server.settings
-        self.name = _NOT_IN_NAMES.sub("_", settings.prefix + listed.name)[:_LONGEST_NAME]
-        self.description = listed.description
-        self.parameters = arguments_of(listed.parameters)
+        self.name = _NOT_IN_NAMES.sub("_", settings.prefix + definition.name)[:_LONGEST_NAME]
+        self.description = definition.description
+        self.parameters = arguments_of(definition.parameters)
         self.data_source: str | None = settings.data_source or server.name
-        self._server, self._listed, self._deny = server, listed, deny
+        self._server, self._definition, self._deny = server, definition, deny
 
     async def run(self, arguments: BaseModel) -> ToolResult:
         """Raises ToolError: denied, or as `McpServer.call` and `Reading.result` do."""
@@ -99,7 +99,7 @@ class McpTool:
             self._deny.check(text)
         settings = self._server.settings
         assert settings.max_chars is not None
-        result = await self._server.call(self._listed.name, values, self.name)
+        result = await self._server.call(self._definition.name, values, self.name)
         in_text = settings.sources == "text"
         return Reading(self.name, settings.max_chars, self._deny, urls_in_text=in_text).result(result)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.planner.errors import Category, UnknownSubAgent, categorise, categorise_text, reduced, with_retries
+from aiq.agents.planner.errors import Category, UnknownSubAgent, categorise, categorise_text, reduce_sizes, with_retries
 from aiq.agents.planner.settings import CallSettings
 from aiq.agents.planner.subagents.aggregator import Aggregator
 from aiq.agents.planner.subagents.decomposer import Decomposer
@@ -115,7 +115,7 @@ def test_five_categories_are_transient(category: Category) -> None:
     ],
 )
 def test_arguments_are_halved_down_to_their_floors(agent: Any, arguments: Any, smaller: Any) -> None:
-    assert reduced(arguments, agent.floors) == smaller
+    assert reduce_sizes(arguments, agent.floors) == smaller
 
 
 async def tried(failures: list[Exception], arguments: Any = None, retries: int = 2) -> tuple[list[Any], list[Event]]:

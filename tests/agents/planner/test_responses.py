@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aiq.agents.planner.responses import DataPage, ResponseReader, merged
+from aiq.agents.planner.responses import DataPage, ResponseReader, merge_documents
 from aiq.agents.planner.settings import FieldSettings
 from aiq.core.errors import ToolError, ToolErrorKind
 from aiq.core.sources import Source
@@ -142,5 +142,5 @@ def test_json_that_was_cut_off_asks_for_a_smaller_page() -> None:
 
 def test_documents_are_merged_without_duplicates_and_stay_read() -> None:
     known = (document("t:a"), document("t:b", read=True))
-    documents = merged(known, [document("t:b"), document("t:a", read=True), document("u:a")])
+    documents = merge_documents(known, [document("t:b"), document("t:a", read=True), document("u:a")])
     assert [(d.key, d.read) for d in documents] == [("t:a", True), ("t:b", True), ("u:a", False)]

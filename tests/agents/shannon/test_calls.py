@@ -145,13 +145,13 @@ def test_budgets_are_counted_for_each_agent_separately() -> None:
                 account.get().record("x.role", Usage(calls=1, input_tokens=tokens))  # type: ignore[union-attr]
         messages = [Message(role="user", content="four" * 5)]
         with attributed_to("a"):
-            assert ledger.left(messages) == 100 - 50 - 10
+            assert ledger.reply_limit(messages) == 100 - 50 - 10
             with pytest.raises(
                 AgentError, match=r"max=100: a has used 50 tokens, and its next request takes about 105"
             ):
-                ledger.left([Message(role="user", content="x" * 400)])
+                ledger.reply_limit([Message(role="user", content="x" * 400)])
         with attributed_to("b"):
-            remaining = ledger.left(messages, [{"description": "a tool that takes many words"}])
+            remaining = ledger.reply_limit(messages, [{"description": "a tool that takes many words"}])
             assert remaining is not None
             assert remaining < 100 - 10 - 10
     assert account.get() is None

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from aiq.agents.planner.accumulate import with_total
-from aiq.agents.planner.responses import DataPage, merged
+from aiq.agents.planner.responses import DataPage, merge_documents
 from aiq.agents.planner.state import AggregationResult, Arguments, DataDocument, PlannerState
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
 from aiq.agents.planner.tools import ToolChoice
@@ -71,7 +71,7 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
             results=results,
             insights=await self._insights(results, total, research.state.query),
             total_dataset_size=total,
-            sources=merged((), [document for page in pages for document in page.documents]),
+            sources=merge_documents((), [document for page in pages for document in page.documents]),
         )
 
     async def _insights(self, results: Sequence[AggregationResult], total: int, query: str) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Aggregator(SubAgent[AggregatorInput, AggregatorOutput]):
 
     def accumulate(self, state: PlannerState, out: AggregatorOutput, arguments: Arguments) -> Changes:
         """Documents in samples count as fetched. The total is updated here too (the original forgets that)."""
-        documents = merged(state.documents, out.sources)
+        documents = merge_documents(state.documents, out.sources)
         call = {"tool": self.name, "arguments": arguments, "documents": out.total_dataset_size}
         changes = {
             "calls": (*state.calls, call),

@@ -64,10 +64,10 @@ class Decomposer(SubAgent[DecomposerInput, DecomposerOutput]):
         return {"sub_questions": out.sub_questions}
 
 
-def repair_questions(questions: Sequence[SubQuestion], most: int) -> tuple[SubQuestion, ...]:
-    """The first `most` questions, without repeated ids and without dependencies on questions that do not exist or, if
+def repair_questions(questions: Sequence[SubQuestion], limit: int) -> tuple[SubQuestion, ...]:
+    """The first `limit` questions, without repeated ids and without dependencies on questions that do not exist or, if
     there is a cycle, that come later."""
-    first = questions[:most]
+    first = questions[:limit]
     kept = [q for i, q in enumerate(first) if q.id not in {earlier.id for earlier in first[:i]}]
     ids = [question.id for question in kept]
     needs = {q.id: [name for name in q.depends_on if name in ids and name != q.id] for q in kept}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import BaseModel, Field
 
 from aiq.agents.planner.accumulate import added_findings
-from aiq.agents.planner.responses import merged
+from aiq.agents.planner.responses import merge_documents
 from aiq.agents.planner.state import (
     Arguments,
     DataDocument,
@@ -66,7 +66,7 @@ class Extractor(SubAgent[ExtractorInput, ExtractorOutput]):
     def defaults(self, state: PlannerState) -> Arguments:
         return {
             "documents": [document for document in state.documents if not document.read],
-            "sub_questions": asked(state.sub_questions),
+            "sub_questions": question_lines(state.sub_questions),
             "max_findings_per_doc": self.settings.scanner.findings_per_doc,
         }
 
@@ -83,11 +83,11 @@ class Extractor(SubAgent[ExtractorInput, ExtractorOutput]):
     def accumulate(self, state: PlannerState, out: ExtractorOutput, arguments: Arguments) -> Changes:
         return {
             "findings": added_findings(state, out.findings),
-            "documents": merged(state.documents, out.sources),
+            "documents": merge_documents(state.documents, out.sources),
         }
 
 
-def asked(questions: Sequence[SubQuestion]) -> list[str]:
+def question_lines(questions: Sequence[SubQuestion]) -> list[str]:
     """Sub-questions in the form in which extraction prompts list them."""
     return [f"{question.id}: {question.question}" for question in questions]
 

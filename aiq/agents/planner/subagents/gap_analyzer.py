@@ -104,13 +104,13 @@ def coverage(processed: int, total: int) -> float:
 
 
 def recommendation(
-    questions: Sequence[SubQuestion], known: dict[str, float], enough: float, quiet: bool
+    questions: Sequence[SubQuestion], confidences: dict[str, float], threshold: float, is_quiet: bool
 ) -> Recommendation:
     """Go on while a question of the highest priority is open; stop if nothing new is found, or all are answered."""
     highest = max((question.priority for question in questions), default=0)
     critical = [question.id for question in questions if question.priority == highest]
-    if any(known[name] < enough for name in critical):
+    if any(confidences[name] < threshold for name in critical):
         return "CONTINUE_RESEARCH"
-    if quiet:
+    if is_quiet:
         return "DIMINISHING_RETURNS"
-    return "SUFFICIENT_COVERAGE" if all(value >= enough for value in known.values()) else "CONTINUE_RESEARCH"
+    return "SUFFICIENT_COVERAGE" if all(value >= threshold for value in confidences.values()) else "CONTINUE_RESEARCH"

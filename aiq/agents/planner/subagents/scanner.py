@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field
 
 from aiq.agents.planner.accumulate import added_findings
-from aiq.agents.planner.responses import DataPage, merged
+from aiq.agents.planner.responses import DataPage, merge_documents
 from aiq.agents.planner.settings import PAGE_LIMIT
 from aiq.agents.planner.state import Arguments, DataDocument, PlannerState, ResearchFinding
 from aiq.agents.planner.subagents.base import Changes, Research, SubAgent
-from aiq.agents.planner.subagents.extractor import ExtractorInput, asked, extract
+from aiq.agents.planner.subagents.extractor import ExtractorInput, extract, question_lines
 from aiq.agents.planner.tools import DataTools, ToolChoice
 from aiq.agents.toolkit.subagents import gather_ordered
 from aiq.core.events import Decision
@@ -67,7 +67,7 @@ class Scan:
     duplicates: int = 0
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return self.ceiling - len(self.documents)
 
     def add(self, pages: dict[str, DataPage]) -> bool:
@@ -78,7 +78,7 @@ class Scan:
             for document in page.documents:
                 if document.key in self.documents or document.key in batch:
                     self.duplicates += 1
-                elif len(batch) < self.left:
+                elif len(batch) < self.remaining:
                     batch[document.key] = document.model_copy(update={"read": True})
         self.documents |= batch
         self.batches.append(tuple(batch.values()))
@@ -105,7 +105,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
             "batch_size": settings.batch_size,
             "max_batches": settings.max_batches,
             "extraction_focus": state.query,
-            "sub_questions": asked(state.sub_questions),
+            "sub_questions": question_lines(state.sub_questions),
         }
 
     async def execute(self, given: ScannerInput, research: Research) -> ScannerOutput:
@@ -130,7 +130,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         """Fetch batches of one page per tool that has more, until none has, nothing is new, or the limit is reached."""
         starts: dict[str, Arguments] = {name: {} for name in names}
         while starts and len(scan.batches) < self._max_batches(scan, given, research.state):
-            size = min(given.batch_size, scan.left)
+            size = min(given.batch_size, scan.remaining)
             calls = {
                 name: {**arguments, **start, "page_size": min(size, start.get("page_size", size))}
                 for name, start in starts.items()
@@ -151,7 +151,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         total = sum(scan.totals.values()) or (0 if scan.batches else state.total_docs)
         if not total:
             return min(given.max_batches, ceil(scan.ceiling / given.batch_size))
-        remaining = max(0, min(total - len(scan.documents), scan.left))
+        remaining = max(0, min(total - len(scan.documents), scan.remaining))
         return len(scan.batches) + ceil(remaining / given.batch_size)
 
     async def _batch(self, tools: DataTools, calls: dict[str, Arguments], number: int) -> dict[str, DataPage]:
@@ -195,7 +195,7 @@ class Scanner(SubAgent[ScannerInput, ScannerOutput]):
         """The scan counts as done even if it found nothing."""
         return {
             "findings": added_findings(state, out.findings),
-            "documents": merged(state.documents, out.sources),
+            "documents": merge_documents(state.documents, out.sources),
             "total_docs": max(state.total_docs, out.total),
             "needs_full_scan": False,
         }

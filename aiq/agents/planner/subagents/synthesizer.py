@@ -108,7 +108,7 @@ class Synthesizer(SubAgent[SynthesizerInput, SynthesizerOutput]):
             calls=state.calls,
             insights=state.insights,
             findings=[(finding, sources.marks(finding)) for finding in given.findings],
-            documents=[(sources.number(document), document) for document in sources.others],
+            documents=[(sources.number(document), document) for document in sources.uncited],
             sources=sources.lines(),
             fetched=state.docs_fetched,
             total=max(state.total_docs, state.docs_fetched),
@@ -135,13 +135,13 @@ class Synthesizer(SubAgent[SynthesizerInput, SynthesizerOutput]):
 class Sources:
     """The documents of a report, numbered from 1: those of its findings, in order, then other fetched ones."""
 
-    def __init__(self, findings: Sequence[ResearchFinding], documents: Sequence[DataDocument], others: int) -> None:
+    def __init__(self, findings: Sequence[ResearchFinding], documents: Sequence[DataDocument], limit: int) -> None:
         by_key = {document.key: document for document in documents}
         cited = dict.fromkeys(key for finding in findings for key in finding.doc_ids[:_MAX_MARKS] if key in by_key)
-        uncited = [key for key in by_key if key not in cited][:others]
+        uncited = [key for key in by_key if key not in cited][:limit]
         self._numbers = {key: number for number, key in enumerate([*cited, *uncited], 1)}
         self._documents = [by_key[key] for key in self._numbers]
-        self.others = [by_key[key] for key in uncited]
+        self.uncited = [by_key[key] for key in uncited]
 
     def number(self, document: DataDocument) -> int:
         return self._numbers[document.key]

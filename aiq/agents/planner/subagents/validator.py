@@ -92,6 +92,6 @@ def status_of(reply: ValidatorReply) -> Status:
     return "needs_revision" if any(issue.severity == "high" for issue in reply.issues) else "passed"
 
 
-def finding_lines(findings: Sequence[ResearchFinding], most: int) -> list[str]:
-    """The first `most` findings, as shown to validator and gap analyzer."""
-    return [f"{f.id}: {f.claim} ({f.confidence}, documents: {f.evidence_count})" for f in findings[:most]]
+def finding_lines(findings: Sequence[ResearchFinding], limit: int) -> list[str]:
+    """The first `limit` findings, as shown to validator and gap analyzer."""
+    return [f"{f.id}: {f.claim} ({f.confidence}, documents: {f.evidence_count})" for f in findings[:limit]]
