@@ -2,7 +2,7 @@
 "use strict";
 
 (async () => {
-  const { h, load, figure, dollars, between, name, plain, command, rounded, top, keys, sortable, prose, spoken } = site;
+  const { h, load, figure, dollars, between, name, plain, command, rounded, top, keys, sortable, prose, reportText } = site;
   const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const MOST_PARTS = 3000;  // sentences of a report beyond which a difference takes too long
   let table;
@@ -62,7 +62,7 @@
     differenceSection.scrollIntoView();
   }
 
-  const sentences = (report) => spoken(report ?? "").split(/(?<=[.!?\u3002]\s|\n)/).filter((part) => part.trim());
+  const sentences = (report) => reportText(report ?? "").split(/(?<=[.!?\u3002]\s|\n)/).filter((part) => part.trim());
   /** The parts of both texts in order: kept, taken out (del) and put in (ins), by the longest common subsequence. */
   function changes(a, b) {
     if (a.length > MOST_PARTS || b.length > MOST_PARTS) return [h("span", { class: "soft" }, "too long to compare")];
@@ -87,7 +87,7 @@
     const lowerIsBetter = runs[0].metrics.find((summary) => summary.name === metric)?.higher === false;
     const grade = (delta) => !delta ? "" : (delta > 0) === lowerIsBetter ? "low" : "high";
     return sortable({
-      label: "samples", rows: common, said: (key) => `${key} ${question(key)}`.toLowerCase(),
+      label: "samples", rows: common, wordsOf: (key) => `${key} ${question(key)}`.toLowerCase(),
       quick: [["changed", "changed = yes"], ...others.flatMap((run) => [[`${run.letter} worse`, `${run.letter}-A ${lowerIsBetter ? ">" : "<"} 0`], [`${run.letter} better`, `${run.letter}-A ${lowerIsBetter ? "<" : ">"} 0`]])],
       columns: [
         { name: "sample", text: true, value: (key) => runs[0].at.get(key), filtered: nameOf, cell: (key) => h("a", { href: "#", onclick: (event) => { event.preventDefault(); open(key); } }, nameOf(key)) },
@@ -96,7 +96,7 @@
         ...others.map((run) => ({ name: `${run.letter}-A`, value: (key) => change(run, key), cell: (key) => h("span", { class: `score ${grade(change(run, key))}` }, signed(change(run, key))) })),
         ...manyRuns ? [changedColumn] : [],
       ],
-      more: manyRuns ? [] : [changedColumn],
+      hidden: manyRuns ? [] : [changedColumn],
     });
   }
 

@@ -83,7 +83,7 @@
 
   const runs = await read();
   table = sortable({
-    columns, rows: runs, label: "runs", said: wordsOf, quick: quickFilters(runs),
+    columns, rows: runs, label: "runs", wordsOf, quick: quickFilters(runs),
     decorate: (run, line) => run.status === "failed" && line.classList.add("bad"),
   });
   showCourses(runs);

@@ -78,8 +78,8 @@
     const wordsOf = (row) => cache.get(row) ?? cache.set(row, row.places.map((place) => [key(place), run.columns.question[place], run.columns.status[place], run.columns.route[place], run.columns.error[place],
       ...Object.values(run.columns.tags ?? {}).map((tag) => tag[place])].join(" ")).join(" ").toLowerCase()).get(row);
     const sampleTable = sortable({
-      columns: columns.filter((column) => column.shown !== false), rows, label: "samples", said: wordsOf, quick: quickFilters(),
-      more: [...columns.filter((column) => column.shown === false), ...hidden().filter((field) => !columns.some((column) => column.name === field)).map((field) => ({
+      columns: columns.filter((column) => column.shown !== false), rows, label: "samples", wordsOf, quick: quickFilters(),
+      hidden: [...columns.filter((column) => column.shown === false), ...hidden().filter((field) => !columns.some((column) => column.name === field)).map((field) => ({
         name: field, value: (row) => (run.columns[field] ?? run.columns.tags[field])[row.places[0]], filtered: (row) => row.places.flatMap((place) => (run.columns[field] ?? run.columns.tags[field])[place]) }))],
       decorate: (row, line) => {
         if (withAnswers) row.places.forEach(async (place) => line.querySelector(".question").append(sample.brief(await attemptAt(place))));
@@ -227,7 +227,7 @@
   const showLater = async () => later.replaceChildren(...(await drawings()).flat().filter(Boolean), settings());
 
   /** The attempt that the address names; the places of all in the order of the table. */
-  const order = () => table.shown.flatMap((row) => row.places);
+  const order = () => table.matches.flatMap((row) => row.places);
   function target() {
     const [id, part] = decodeURIComponent(location.hash.slice(1)).split(/\/(?=[a-z]\d*$)/);
     return [(run.columns.id ?? []).findIndex((_, place) => key(place) === id), part];

@@ -2,7 +2,7 @@
 "use strict";
 
 const sample = (() => {
-  const { h, prose, spoken, link, figure, dollars, duration, chip, facts, command, readable, name, rounded } = site;
+  const { h, prose, reportText, link, figure, dollars, duration, chip, facts, command, readable, name, rounded } = site;
   const OUTCOMES = { unchecked: "not checked" };
 
   /** `address(part)`: the link to a part of this page, such as `c3` (a citation), `e12` (an event), `j2` (a judge's event). */
@@ -145,7 +145,7 @@ const sample = (() => {
   /** What a table has room for: how the answer begins, the gold answer, why the judge scored it so. */
   function brief(attempt) {
     const cut = (text) => text.length > 150 ? `${text.slice(0, 150)}\u2026` : text;
-    return h("dl", { class: "terms brief" }, [["answer", attempt.report === null ? attempt.error ?? "none" : spoken(attempt.report).trim()],
+    return h("dl", { class: "terms brief" }, [["answer", attempt.report === null ? attempt.error ?? "none" : reportText(attempt.report).trim()],
       ["gold", attempt.gold?.answers.join(" / ")], ["judge", verdicts(attempt.scores).join("\n")]]
       .filter(([, text]) => text).map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", { class: "words" }, cut(text)))));
   }

@@ -57,7 +57,7 @@ const site = (() => {
   }
 
   /** The text of a report, without its list of references. */
-  function spoken(html) {
+  function reportText(html) {
     const report = h("div", {}, prose(html));
     for (const list of report.querySelectorAll(".entries")) list.remove();
     return report.textContent;
@@ -179,11 +179,11 @@ const site = (() => {
   /**
    * A table that sorts, filters and grows as one scrolls; narrow windows show a card for each row.
    *
-   * `columns`: {name, title, value(row), cell(row), text (flush left)}; `said(row)`: its words, in lower case;
+   * `columns`: {name, title, value(row), cell(row), text (flush left)}; `wordsOf(row)`: its words, in lower case;
    * `decorate(row, element)`: what else a row's element gets; `sort`: [name, descending]; `quick`: filters at hand, as
-   * [title, text]; `more`: columns that are not shown and can be filtered by.
+   * [title, text]; `hidden`: columns that are not shown and can be filtered by.
    */
-  function sortable({ columns, rows, label, said: wordsOf, decorate = () => {}, sort = null, quick = [], more: hidden = [] }) {
+  function sortable({ columns, rows, label, wordsOf, decorate = () => {}, sort = null, quick = [], hidden = [] }) {
     let order = sort, matches = [], drawn = 0;
     const input = h("input", { type: "search", class: "filter", "aria-label": `filter ${label}`, autocomplete: "off", spellcheck: "false",
       placeholder: "words, or e.g. status = failed", oninput: () => apply() });
@@ -263,7 +263,7 @@ const site = (() => {
     apply();
     return {
       element, input, sortBy,
-      get shown() { return matches; },
+      get matches() { return matches; },
       set(text) { input.value = text; apply(); },
       replace(newRows, filters = quick) { rows = newRows; setQuick(filters); apply(); },
       /** Move the focus by lines. */
@@ -322,5 +322,5 @@ const site = (() => {
   addEventListener("unhandledrejection", ({ reason }) => document.body.append(h("p", { class: "banner problem", role: "alert" },
     `This page could not be shown (${reason.message}). Another version of aiq may have written it; aiq site rewrites it.`)));
 
-  return { root, live, load, whenSeen, h, prose, link, spoken, rounded, figure, dollars, between, duration, moment, name, chip, facts, command, plain, readable, words, sortable, keys, top, sparkline };
+  return { root, live, load, whenSeen, h, prose, link, reportText, rounded, figure, dollars, between, duration, moment, name, chip, facts, command, plain, readable, words, sortable, keys, top, sparkline };
 })();
