@@ -42,7 +42,7 @@ def write_sweep_page(folder: SweepFolder, sweep: Sweep) -> Path:
     templates.filters |= {function.__name__.lstrip("_"): function for function in filters}
     page = templates.get_template("sweep.html.j2").render(
         sweep=sweep,
-        shown=view,
+        view=view,
         sections=sections,
         names=names,
         id=id,

@@ -1,22 +1,22 @@
 // Sends a question, follows the events of its task, shows plans for approval, and the report. Whatever comes from agents
 // is shown as text; only the report is HTML, which the server has made safe, on a page whose policy runs no other script.
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 let task = null;
 let approval = null;
 
 async function call(path, options = {}) {
   const headers = { ...options.headers };
-  if (at("key").value) headers["X-API-Key"] = at("key").value;
+  if (byId("key").value) headers["X-API-Key"] = byId("key").value;
   if (options.body) headers["Content-Type"] = "application/json";
-  const answer = await fetch(path, { ...options, headers });
-  if (answer.ok) return answer;
-  const said = await answer.json().catch(() => null);
-  throw Object.assign(new Error(said?.error?.message ?? answer.statusText), { status: answer.status });
+  const response = await fetch(path, { ...options, headers });
+  if (response.ok) return response;
+  const body = await response.json().catch(() => null);
+  throw Object.assign(new Error(body?.error?.message ?? response.statusText), { status: response.status });
 }
 
 const json = async (path, options) => (await call(path, options)).json();
 const post = (path, body) => json(path, { method: "POST", body: JSON.stringify(body) });
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function add(list, text, kind) {
   const item = document.createElement("li");
@@ -27,23 +27,23 @@ function add(list, text, kind) {
 
 // EventSource sends no key, and a key in an address ends up in logs, so the stream is read with fetch.
 async function follow(id) {
-  let last = 0;
+  let lastSeq = 0;
   while (task === id) {
     try {
-      const headers = last ? { "Last-Event-ID": String(last) } : {};
-      const answer = await call(`api/v1/stream/sse?workflow_id=${encodeURIComponent(id)}`, { headers });
-      if (answer.status === 204) return;
-      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (let rest = ""; ; ) {
+      const headers = lastSeq ? { "Last-Event-ID": String(lastSeq) } : {};
+      const response = await call(`api/v1/stream/sse?workflow_id=${encodeURIComponent(id)}`, { headers });
+      if (response.status === 204) return;
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (let buffer = ""; ; ) {
         const { value, done } = await reader.read();
         if (done || task !== id) break;
-        const blocks = (rest + value).split("\n\n");
-        rest = blocks.pop();
+        const blocks = (buffer + value).split("\n\n");
+        buffer = blocks.pop();
         for (const block of blocks) {
           const data = block.split("\n").find((line) => line.startsWith("data: "));
           if (!data) continue;
           const event = JSON.parse(data.slice(6));
-          last = event.seq;
+          lastSeq = event.seq;
           show(event);
           if (event.type === "STREAM_END") return;
         }
@@ -58,7 +58,7 @@ async function follow(id) {
 function show(event) {
   const { type, message, payload } = event;
   if (type === "LLM_PARTIAL") return;
-  const shown = {
+  const texts = {
     TOOL_INVOKED: () => `${message} ${JSON.stringify(payload.arguments)}`,
     TOOL_OBSERVATION: () => `${message}: ${payload.success ? `${payload.sources.length} sources` : payload.error}`,
     DATA_PROCESSING: () => `round ${payload.number}: ${payload.queries.join("; ")}`,
@@ -69,60 +69,60 @@ function show(event) {
     APPROVAL_REQUESTED: () => `${payload.kind} for you`,
     STREAM_END: () => "end",
   };
-  add(at("events"), (shown[type] ?? (() => message))(), type.toLowerCase());
-  const known = new Set([...at("sources").children].map((item) => item.textContent));
-  for (const source of payload.sources ?? []) if (!known.has(source)) add(at("sources"), source);
+  add(byId("events"), (texts[type] ?? (() => message))(), type.toLowerCase());
+  const known = new Set([...byId("sources").children].map((item) => item.textContent));
+  for (const source of payload.sources ?? []) if (!known.has(source)) add(byId("sources"), source);
   if (type === "APPROVAL_REQUESTED") ask(payload, message);
   if (type === "APPROVAL_DECISION" || type === "STREAM_END" || payload.what === "restart") ask(null);
-  at("status").textContent = type === "WORKFLOW_COMPLETED" ? payload.status : approval ? "waiting for you" : "running";
+  byId("status").textContent = type === "WORKFLOW_COMPLETED" ? payload.status : approval ? "waiting for you" : "running";
 }
 
-function ask(asked, prompt) {
-  approval = asked;
-  at("approval").hidden = !asked;
-  if (!asked) return;
-  at("asked").textContent = asked.kind === "plan" ? "Approve this plan?" : "A question for you";
-  at("approve").hidden = asked.kind === "question";
-  at("reject").textContent = asked.kind === "question" ? "Skip" : "Reject";
-  at("prompt").textContent = prompt;
-  at("feedback").value = "";
+function ask(request, prompt) {
+  approval = request;
+  byId("approval").hidden = !request;
+  if (!request) return;
+  byId("asked").textContent = request.kind === "plan" ? "Approve this plan?" : "A question for you";
+  byId("approve").hidden = request.kind === "question";
+  byId("reject").textContent = request.kind === "question" ? "Skip" : "Reject";
+  byId("prompt").textContent = prompt;
+  byId("feedback").value = "";
 }
 
 async function decide(approved) {
-  const decision = { workflow_id: task, approval_id: approval.approval_id, approved, feedback: at("feedback").value };
+  const decision = { workflow_id: task, approval_id: approval.approval_id, approved, feedback: byId("feedback").value };
   await post("api/v1/approvals/decision", decision).catch(fail);
 }
 
 function row(...cells) {
-  const line = at("audit").insertRow();
+  const line = byId("audit").insertRow();
   for (const text of cells) line.insertCell().textContent = text;
 }
 
 async function finish(id) {
-  const found = await json(`api/v1/tasks/${encodeURIComponent(id)}`);
-  at("status").textContent = found.error ? `${found.status}: ${found.error.message}` : found.status;
-  if (found.result === null) return;
-  at("text").innerHTML = await (await call(`api/v1/tasks/${encodeURIComponent(id)}/report`)).text();
-  at("audit").replaceChildren();
-  for (const cited of found.audit?.valid_citations ?? []) row("kept", `[${cited.number}]`, cited.source, cited.level);
-  for (const lost of found.audit?.removed_citations ?? []) row("removed", lost.number ?? "", lost.target, lost.reason);
-  const { calls, total_tokens: tokens, estimated_cost: cost } = found.usage;
-  at("usage").textContent = `citations ${found.citation_status ?? "none"}; ${calls} model calls, ${tokens} tokens, ` +
+  const record = await json(`api/v1/tasks/${encodeURIComponent(id)}`);
+  byId("status").textContent = record.error ? `${record.status}: ${record.error.message}` : record.status;
+  if (record.result === null) return;
+  byId("text").innerHTML = await (await call(`api/v1/tasks/${encodeURIComponent(id)}/report`)).text();
+  byId("audit").replaceChildren();
+  for (const cite of record.audit?.valid_citations ?? []) row("kept", `[${cite.number}]`, cite.source, cite.level);
+  for (const cite of record.audit?.removed_citations ?? []) row("removed", cite.number ?? "", cite.target, cite.reason);
+  const { calls, total_tokens: tokens, estimated_cost: cost } = record.usage;
+  byId("usage").textContent = `citations ${record.citation_status ?? "none"}; ${calls} model calls, ${tokens} tokens, ` +
     (cost === null ? "cost not known" : `$${cost.toFixed(4)}`);
-  at("report").hidden = false;
+  byId("report").hidden = false;
 }
 
 function fail(error) {
-  at("status").textContent = error.message;
-  if (error.status === 401) at("keyed").hidden = false;
+  byId("status").textContent = error.message;
+  if (error.status === 401) byId("keyed").hidden = false;
 }
 
 async function watch(id) {
   task = id;
   location.hash = id;
-  for (const list of ["events", "sources"]) at(list).replaceChildren();
-  at("report").hidden = true;
-  at("cancel").hidden = false;
+  for (const list of ["events", "sources"]) byId(list).replaceChildren();
+  byId("report").hidden = true;
+  byId("cancel").hidden = false;
   ask(null);
   try {
     await follow(id);
@@ -130,30 +130,30 @@ async function watch(id) {
   } catch (error) {
     fail(error);
   }
-  if (task === id) at("cancel").hidden = true;
+  if (task === id) byId("cancel").hidden = true;
 }
 
-at("ask").addEventListener("submit", async (event) => {
+byId("ask").addEventListener("submit", async (event) => {
   event.preventDefault();
-  at("status").textContent = "asking";
-  const body = { query: at("query").value, agent: at("agent").value };
-  await post("api/v1/tasks", body).then((made) => watch(made.task_id), fail);
+  byId("status").textContent = "asking";
+  const body = { query: byId("query").value, agent: byId("agent").value };
+  await post("api/v1/tasks", body).then((record) => watch(record.task_id), fail);
 });
-at("cancel").addEventListener("click", () => call(`api/v1/tasks/${task}`, { method: "DELETE" }).catch(fail));
-at("approve").addEventListener("click", () => decide(true));
-at("reject").addEventListener("click", () => {
-  at("feedback").value = "";
+byId("cancel").addEventListener("click", () => call(`api/v1/tasks/${task}`, { method: "DELETE" }).catch(fail));
+byId("approve").addEventListener("click", () => decide(true));
+byId("reject").addEventListener("click", () => {
+  byId("feedback").value = "";
   decide(false);
 });
 // What to change in a plan, or the answer to a question.
-at("change").addEventListener("click", () => at("feedback").value.trim() && decide(approval.kind === "question"));
+byId("change").addEventListener("click", () => byId("feedback").value.trim() && decide(approval.kind === "question"));
 
-const described = await (await fetch("openapi.json")).json();
-const { schema } = described.paths["/api/v1/tasks"].post.requestBody.content["application/json"];
+const openapi = await (await fetch("openapi.json")).json();
+const { schema } = openapi.paths["/api/v1/tasks"].post.requestBody.content["application/json"];
 for (const { $ref } of schema.oneOf ?? [schema]) {
-  const { const: name } = described.components.schemas[$ref.split("/").pop()].properties.agent;
-  at("agent").append(new Option(name, name));
+  const { const: name } = openapi.components.schemas[$ref.split("/").pop()].properties.agent;
+  byId("agent").append(new Option(name, name));
 }
-at("send").disabled = false;
-at("keyed").hidden = !described.components.securitySchemes;
+byId("send").disabled = false;
+byId("keyed").hidden = !openapi.components.securitySchemes;
 if (location.hash.length > 1) watch(location.hash.slice(1));

@@ -13,7 +13,7 @@
     Escape: ["all runs", () => table.set("")],
   });
 
-  const headline = (run) => run.metrics?.find((one) => one.name === run.headline[0]) ?? null;
+  const headline = (run) => run.metrics?.find((metric) => metric.name === run.headline[0]) ?? null;
   const href = (run) => `${run.path}/index.html`;
 
   const columns = [
@@ -34,12 +34,12 @@
   ];
 
   function score(run) {
-    const found = headline(run);
-    return found && h("span", {}, h("b", {}, figure(found.mean)), " ", between(found.ci95), h("span", { class: "soft which" }, found.name));
+    const metric = headline(run);
+    return metric && h("span", {}, h("b", {}, figure(metric.mean)), " ", between(metric.ci95), h("span", { class: "soft which" }, metric.name));
   }
 
-  function choose(path, on) {
-    if (on) chosen.add(path); else chosen.delete(path);
+  function choose(path, checked) {
+    if (checked) chosen.add(path); else chosen.delete(path);
     compare.textContent = chosen.size ? `Compare ${chosen.size} runs` : "Compare runs";
     if (chosen.size > 1) {
       compare.href = `compare.html#${[...chosen].map(encodeURIComponent).join(",")}`;
@@ -53,37 +53,37 @@
   /** `all`: runs and sweeps; the points of sweeps are left out, because they are not a development over time. */
   function course(experiment, all) {
     const runs = all.filter((run) => !point(run));
-    const own = runs.filter(headline);
-    const last = own.at(-1) ?? runs.at(-1), found = headline(last);
+    const scored = runs.filter(headline);
+    const last = scored.at(-1) ?? runs.at(-1), metric = headline(last);
     return h("li", { class: "course" },
       h("button", { type: "button", class: "inner", title: `only runs of ${experiment}`, onclick: () => table.set(`experiment = ${experiment}`) }, name(experiment)),
       h("span", { class: "soft" }, `${runs.length} ${runs.every((run) => run.kind === "sweep") ? "sweep" : "run"}${runs.length === 1 ? "" : "s"}`),
-      found ? h("span", { class: "latest" }, h("b", {}, figure(found.mean)), " ", h("span", { class: "soft" }, name(found.name))) : h("span", {}, chip(last.status)),
-      sparkline(own.filter((run) => run.headline[0] === last.headline?.[0]).map((run) => headline(run).mean), `${found?.name} of ${own.length} runs, the latest ${found?.mean}`));
+      metric ? h("span", { class: "latest" }, h("b", {}, figure(metric.mean)), " ", h("span", { class: "soft" }, name(metric.name))) : h("span", {}, chip(last.status)),
+      sparkline(scored.filter((run) => run.headline[0] === last.headline?.[0]).map((run) => headline(run).mean), `${metric?.name} of ${scored.length} runs, the latest ${metric?.mean}`));
   }
 
   const point = (run) => run.run_id.split("/")[1];
   /** The latest first, points below their sweep. */
   const latest = (a, b) => {
-    const [one, other] = [a, b].map((run) => run.run_id.split("/")[0]);
-    return one === other ? Number(point(a) ?? -1) - Number(point(b) ?? -1) : one < other ? 1 : -1;
+    const [idA, idB] = [a, b].map((run) => run.run_id.split("/")[0]);
+    return idA === idB ? Number(point(a) ?? -1) - Number(point(b) ?? -1) : idA < idB ? 1 : -1;
   };
   const read = async (fresh) => (await load("site/runs.js", fresh)).sort(latest);
-  const said = new Map();
-  const words = (run) => said.get(run) ?? said.set(run, [run.run_id, run.experiment, run.agent, run.model, run.dataset, run.status, run.kind].join(" ").toLowerCase()).get(run);
+  const cache = new Map();
+  const wordsOf = (run) => cache.get(run) ?? cache.set(run, [run.run_id, run.experiment, run.agent, run.model, run.dataset, run.status, run.kind].join(" ").toLowerCase()).get(run);
   const courses = h("ul", { class: "courses" });
   function showCourses(runs) {
     const groups = new Map();
     for (const run of [...runs].reverse()) groups.set(run.experiment, [...groups.get(run.experiment) ?? [], run]);
-    courses.replaceChildren(...[...groups].map(([experiment, own]) => course(experiment, own)));
+    courses.replaceChildren(...[...groups].map(([experiment, group]) => course(experiment, group)));
   }
 
-  const quickly = (runs) => [["running", "status = running"], ["failed", "status = failed"], ["interrupted", "status = interrupted"]]
+  const quickFilters = (runs) => [["running", "status = running"], ["failed", "status = failed"], ["interrupted", "status = interrupted"]]
     .filter(([status]) => runs.some((run) => run.status === status)).map(([title, text]) => [title, text]);
 
   const runs = await read();
   table = sortable({
-    columns, rows: runs, label: "runs", said: words, quick: quickly(runs),
+    columns, rows: runs, label: "runs", wordsOf, quick: quickFilters(runs),
     decorate: (run, line) => run.status === "failed" && line.classList.add("bad"),
   });
   showCourses(runs);
@@ -94,5 +94,5 @@
       runs.length ? null : h("p", { class: "banner" }, "There are no runs yet: aiq run experiment=shallow_freshqa makes one."),
       h("h2", {}, "Experiments"), courses,
       h("h2", {}, "Runs"), h("p", { class: "soft" }, "Choose two or more to compare them."), h("p", {}, compare), table.element));
-  if (site.live) setInterval(async () => { const now = await read(true); showCourses(now); table.replace(now, quickly(now)); }, 5000);
+  if (site.live) setInterval(async () => { const newRuns = await read(true); showCourses(newRuns); table.replace(newRuns, quickFilters(newRuns)); }, 5000);
 })();

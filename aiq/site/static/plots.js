@@ -11,15 +11,15 @@ const plots = (() => {
   });
 
   const ready = () => libraries ??= LIBRARIES.reduce(
-    (before, one) => before.then(() => site.load(`${site.root}site/${one}.min.js`)), Promise.resolve());
+    (loaded, library) => loaded.then(() => site.load(`${site.root}site/${library}.min.js`)), Promise.resolve());
 
   async function save(figure, spec, type) {
     const style = getComputedStyle(document.documentElement);
     const coloured = JSON.stringify(spec).replace(/"var\((--[a-z]+)\)"/g, (_, name) => `"${style.getPropertyValue(name).trim()}"`);
-    const place = figure.querySelector(".plot");
+    const container = figure.querySelector(".plot");
     const title = figure.querySelector("figcaption").textContent;
-    const image = { ...JSON.parse(coloured), title, width: place.clientWidth, padding: 16 };
-    const { view } = await vegaEmbed(document.createElement("div"), image, options(place.clientWidth));
+    const image = { ...JSON.parse(coloured), title, width: container.clientWidth, padding: 16 };
+    const { view } = await vegaEmbed(document.createElement("div"), image, options(container.clientWidth));
     const link = document.createElement("a");
     link.download = `${figure.id}.${type}`;
     link.href = await view.toImageURL(type, type === "png" ? 2 : 1);
@@ -28,10 +28,10 @@ const plots = (() => {
   }
 
   async function draw(figure, spec) {
-    const place = figure.querySelector(".plot");
+    const container = figure.querySelector(".plot");
     try {
       await ready();
-      const { view } = await vegaEmbed(place, spec, options(place.clientWidth));
+      const { view } = await vegaEmbed(container, spec, options(container.clientWidth));
       // The figure has a description and a table: marks read out one by one help nobody.
       view.container().querySelector("svg").setAttribute("aria-hidden", "true");
       for (const button of figure.querySelectorAll("button")) {
@@ -39,7 +39,7 @@ const plots = (() => {
         button.addEventListener("click", () => save(figure, spec, button.value));
       }
     } catch (error) {
-      place.textContent = `The plot could not be drawn (${error.message}); its data is below.`;
+      container.textContent = `The plot could not be drawn (${error.message}); its data is below.`;
     }
   }
 
@@ -50,13 +50,13 @@ const plots = (() => {
   }
 
   /** A figure from a record in the form of `Plot.record` in aiq/site/plots.py. */
-  function figure({ name, title, hint, told, spec, columns, values }) {
+  function figure({ name, title, hint, told: description, spec, columns, values }) {
     const { h } = site;
     const element = h("figure", { id: name }, h("figcaption", {}, title), hint ? h("p", { class: "soft" }, hint) : null,
-      h("div", { class: "plot", role: "img", "aria-label": told }),
+      h("div", { class: "plot", role: "img", "aria-label": description }),
       h("div", { class: "tools" },
         h("details", {}, h("summary", {}, "data of this plot"),
-          site.plain(Object.values(columns), values.map((one) => Object.keys(columns).map((field) => one[field] ?? "-")), `data: ${title}`)),
+          site.plain(Object.values(columns), values.map((row) => Object.keys(columns).map((field) => row[field] ?? "-")), `data: ${title}`)),
         ["png", "svg"].map((type) => h("button", { type: "button", hidden: true, value: type, "aria-label": `save as ${type.toUpperCase()}: ${title}` }, type.toUpperCase()))));
     element.querySelector(".plot").style.minHeight = `${spec.height}px`;
     whenSeen(element, spec);

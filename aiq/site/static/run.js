@@ -5,11 +5,11 @@
   const { h, load, figure, dollars, duration, between, chip, moment, name, facts, plain, readable, command, rounded, top, keys, sortable } = site;
   const LIVE_MS = 5000;
   const MOST_SCORES = 4;  // so many are shown at once; of more, the first of each judge
-  let run, rows, metricOf, table, shown = null;
+  let run, rows, metricOf, table, view = null;
   async function read(fresh) {
     run = (await load("site/summary.js", fresh))[0];
     rows = attempts(run.columns);
-    metricOf = new Map(run.metrics.map((one) => [one.name, one]));
+    metricOf = new Map(run.metrics.map((metric) => [metric.name, metric]));
   }
   await read();
   const overview = h("main", { id: "overview" }), detail = h("main", { id: "detail", hidden: true });
@@ -17,52 +17,52 @@
 
   /** The table's rows: a sample each, with its attempts as places in the columns. */
   function attempts(columns) {
-    const found = new Map();
-    (columns.id ?? []).forEach((id, place) => found.has(id) ? found.get(id).push(place) : found.set(id, [place]));
-    return [...found].map(([id, places]) => ({ id, places }));
+    const placesById = new Map();
+    (columns.id ?? []).forEach((id, place) => placesById.has(id) ? placesById.get(id).push(place) : placesById.set(id, [place]));
+    return [...placesById].map(([id, places]) => ({ id, places }));
   }
 
-  const column = (which) => (row) => run.columns[which][row.places[0]];
+  const column = (field) => (row) => run.columns[field][row.places[0]];
   const mean = (values) => values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
   const numbers = (row, values) => row.places.map((place) => values[place]).filter((value) => value !== null && value !== undefined);
-  const scored = (row, metric) => numbers(row, run.columns.scores[metric] ?? []);
-  const flips = (row) => run.headline.some((metric) => new Set(scored(row, metric)).size > 1);
+  const scoresOf = (row, metric) => numbers(row, run.columns.scores[metric] ?? []);
+  const flips = (row) => run.headline.some((metric) => new Set(scoresOf(row, metric)).size > 1);
   const key = (place) => `${run.columns.id[place]}.${run.columns.epoch[place]}`;
   const nameOf = (place) => `sample ${run.columns.id[place]}${run.epochs > 1 ? `, epoch ${run.columns.epoch[place]}` : ""}`;
   const address = (place, part = "") => `#${encodeURIComponent(key(place))}${part ? `/${part}` : ""}`;
   const isFirst = (metric) => run.headline.includes(metric.name) || run.metrics.length <= MOST_SCORES;
 
   /** How good a score is within its metric's range: low, middle or high; nothing where there is no range. */
-  function grade(metric, value) {
-    const one = metricOf.get(metric);
-    if (!one || one.low === null || value === null || value === undefined) return null;
-    const share = (value - one.low) / (one.high - one.low);
-    const good = one.higher ? share : 1 - share;
-    return good < 1 / 3 ? "low" : good < 2 / 3 ? "middle" : "high";
+  function grade(metricName, value) {
+    const metric = metricOf.get(metricName);
+    if (!metric || metric.low === null || value === null || value === undefined) return null;
+    const share = (value - metric.low) / (metric.high - metric.low);
+    const quality = metric.higher ? share : 1 - share;
+    return quality < 1 / 3 ? "low" : quality < 2 / 3 ? "middle" : "high";
   }
 
   function columnsOf() {
-    const several = run.epochs > 1;
-    const sum = (which) => (row) => mean(numbers(row, run.columns[which]));
+    const manyEpochs = run.epochs > 1;
+    const average = (field) => (row) => mean(numbers(row, run.columns[field]));
     return [
-      { name: "sample", text: true, value: (row) => row.order, filtered: (row) => row.id, cell: (row) => h("span", { class: "whole" }, several ? [row.id, h("span", { class: "soft" }, " epoch ")] : null, row.places.map((place) =>
-        [h("a", { href: address(place), "aria-label": `sample ${row.id}, epoch ${run.columns.epoch[place]}` }, String(several ? run.columns.epoch[place] : row.id)), " "])) },
+      { name: "sample", text: true, value: (row) => row.order, filtered: (row) => row.id, cell: (row) => h("span", { class: "whole" }, manyEpochs ? [row.id, h("span", { class: "soft" }, " epoch ")] : null, row.places.map((place) =>
+        [h("a", { href: address(place), "aria-label": `sample ${row.id}, epoch ${run.columns.epoch[place]}` }, String(manyEpochs ? run.columns.epoch[place] : row.id)), " "])) },
       { name: "question", text: true, value: column("question"), cell: (row) => h("div", { class: "question" }, run.columns.question[row.places[0]]) },
       { name: "status", text: true, value: column("status"), filtered: (row) => row.places.map((place) => run.columns.status[place]),
         cell: (row) => [...new Set(row.places.map((place) => run.columns.status[place]))].map(chip) },
       { name: "route", text: true, value: column("route"), filtered: (row) => row.places.map((place) => run.columns.route[place]), cell: (row) => [...new Set(row.places.map((place) => run.columns.route[place]))].join(", ") },
       ...run.metrics.map((metric) => ({
-        name: metric.name, shown: isFirst(metric), value: (row) => mean(scored(row, metric.name)), filtered: (row) => scored(row, metric.name),
+        name: metric.name, shown: isFirst(metric), value: (row) => mean(scoresOf(row, metric.name)), filtered: (row) => scoresOf(row, metric.name),
         cell: (row) => {
-          const values = scored(row, metric.name);
+          const values = scoresOf(row, metric.name);
           if (!values.length) return h("span", { class: "soft" }, "-");
           return h("span", { class: `score ${grade(metric.name, mean(values)) ?? ""}` }, figure(mean(values)), new Set(values).size > 1 ? h("span", { class: "soft epochs" }, ` of ${values.map(rounded).join(", ")}`) : null);
         },
       })),
-      ...(several ? [{ name: "flips", value: (row) => Number(flips(row)), cell: (row) => flips(row) ? h("span", { class: "key duplicate" }, "flips") : "" }] : []),
-      { name: "cost", value: sum("cost"), cell: (row) => dollars(sum("cost")(row)) },
-      { name: "tokens", value: sum("tokens"), cell: (row) => figure(sum("tokens")(row)) },
-      { name: "seconds", value: sum("seconds"), cell: (row) => duration(sum("seconds")(row)) },
+      ...(manyEpochs ? [{ name: "flips", value: (row) => Number(flips(row)), cell: (row) => flips(row) ? h("span", { class: "key duplicate" }, "flips") : "" }] : []),
+      { name: "cost", value: average("cost"), cell: (row) => dollars(average("cost")(row)) },
+      { name: "tokens", value: average("tokens"), cell: (row) => figure(average("tokens")(row)) },
+      { name: "seconds", value: average("seconds"), cell: (row) => duration(average("seconds")(row)) },
     ];
   }
 
@@ -73,25 +73,25 @@
 
   function samples() {
     rows.forEach((row, place) => { row.order = place; });
-    const all = columnsOf();
-    const said = new Map();
-    const words = (row) => said.get(row) ?? said.set(row, row.places.map((place) => [key(place), run.columns.question[place], run.columns.status[place], run.columns.route[place], run.columns.error[place],
+    const columns = columnsOf();
+    const cache = new Map();
+    const wordsOf = (row) => cache.get(row) ?? cache.set(row, row.places.map((place) => [key(place), run.columns.question[place], run.columns.status[place], run.columns.route[place], run.columns.error[place],
       ...Object.values(run.columns.tags ?? {}).map((tag) => tag[place])].join(" ")).join(" ").toLowerCase()).get(row);
-    const found = sortable({
-      columns: all.filter((one) => one.shown !== false), rows, label: "samples", said: words, quick: quick(),
-      more: [...all.filter((one) => one.shown === false), ...hidden().filter((field) => !all.some((one) => one.name === field)).map((field) => ({
+    const sampleTable = sortable({
+      columns: columns.filter((column) => column.shown !== false), rows, label: "samples", wordsOf, quick: quickFilters(),
+      hidden: [...columns.filter((column) => column.shown === false), ...hidden().filter((field) => !columns.some((column) => column.name === field)).map((field) => ({
         name: field, value: (row) => (run.columns[field] ?? run.columns.tags[field])[row.places[0]], filtered: (row) => row.places.flatMap((place) => (run.columns[field] ?? run.columns.tags[field])[place]) }))],
       decorate: (row, line) => {
-        if (withAnswers) row.places.forEach(async (place) => line.querySelector(".question").append(sample.brief(await texts(place))));
-        const worst = run.headline.map((metric) => grade(metric, mean(scored(row, metric)))).find(Boolean);
+        if (withAnswers) row.places.forEach(async (place) => line.querySelector(".question").append(sample.brief(await attemptAt(place))));
+        const worst = run.headline.map((metric) => grade(metric, mean(scoresOf(row, metric)))).find(Boolean);
         if (row.places.some((place) => run.columns.status[place] === "failed")) line.classList.add("bad");
         else if (worst === "low") line.classList.add("wrong");
         else if (row.places.some((place) => run.columns.unjudged[place].length)) line.classList.add("unjudged");
       },
     });
     answers.setAttribute("aria-pressed", String(withAnswers));
-    found.element.querySelector(".tools").append(answers);
-    return found;
+    sampleTable.element.querySelector(".tools").append(answers);
+    return sampleTable;
   }
 
   let withAnswers = false;
@@ -100,22 +100,22 @@
     answers.setAttribute("aria-pressed", String(withAnswers));
     table.set(table.input.value);
   } }, "answers and reasons");
-  const texts = async (place) => (await load(`site/samples-${run.columns.texts[place]}.js`)).find((one) => one.id === run.columns.id[place] && one.epoch === run.columns.epoch[place]);
+  const attemptAt = async (place) => (await load(`site/samples-${run.columns.texts[place]}.js`)).find((attempt) => attempt.id === run.columns.id[place] && attempt.epoch === run.columns.epoch[place]);
 
   /** Filters at hand: what failed, what is wrong by a metric of right and wrong, what differs between epochs. */
-  function quick() {
-    const some = (test) => rows.filter(test).length;
-    const given = [["failed", "status = failed", (row) => row.places.some((place) => run.columns.status[place] === "failed")],
+  function quickFilters() {
+    const countRows = (test) => rows.filter(test).length;
+    const filters = [["failed", "status = failed", (row) => row.places.some((place) => run.columns.status[place] === "failed")],
       ["cut off", "status = \"limit, partial\"", (row) => row.places.some((place) => run.columns.status[place] === "limit, partial")]];
     for (const metric of run.headline) {
       const values = new Set((run.columns.scores[metric] ?? []).filter((value) => value !== null));
       const { low, high, higher } = metricOf.get(metric);
       if (values.size && [...values].every((value) => value === low || value === high))
-        given.push([`wrong by ${metric}`, `${metric} = ${higher ? low : high}`, (row) => scored(row, metric).includes(higher ? low : high)]);
+        filters.push([`wrong by ${metric}`, `${metric} = ${higher ? low : high}`, (row) => scoresOf(row, metric).includes(higher ? low : high)]);
     }
-    if (run.epochs > 1) given.push(["flips", "flips = 1", flips]);
-    for (const judge of new Set((run.columns.unjudged ?? []).flat())) given.push([`not judged by ${judge}`, `unjudged = ${judge}`, (row) => row.places.some((place) => run.columns.unjudged[place].includes(judge))]);
-    return given.map(([title, text, test]) => [title, text, some(test)]).filter(([, , count]) => count).map(([title, text, count]) => [`${title} (${count})`, text]);
+    if (run.epochs > 1) filters.push(["flips", "flips = 1", flips]);
+    for (const judge of new Set((run.columns.unjudged ?? []).flat())) filters.push([`not judged by ${judge}`, `unjudged = ${judge}`, (row) => row.places.some((place) => run.columns.unjudged[place].includes(judge))]);
+    return filters.map(([title, text, test]) => [title, text, countRows(test)]).filter(([, , count]) => count).map(([title, text, count]) => [`${title} (${count})`, text]);
   }
 
   function head() {
@@ -140,19 +140,19 @@
   }
 
   function scores() {
-    const other = run.metrics.some((metric) => metric.other !== null && metric.other !== undefined);
+    const hasOther = run.metrics.some((metric) => metric.other !== null && metric.other !== undefined);
     const reliable = run.metrics.some((metric) => metric.reliability);
-    const table = (metrics, label) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", { class: "cards means" },
-        h("thead", {}, h("tr", {}, ["metric", "mean", "95\u202f% interval", "", "n", other ? `failures ${run.alternative === "exclude" ? "excluded" : "as worst"}` : null, reliable ? "judge reliability" : null].filter((one) => one !== null).map((heading) => h("th", { scope: "col" }, heading || h("span", { class: "hidden" }, "place in its range"))))),
+    const scoreTable = (metrics, label) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", { class: "cards means" },
+        h("thead", {}, h("tr", {}, ["metric", "mean", "95\u202f% interval", "", "n", hasOther ? `failures ${run.alternative === "exclude" ? "excluded" : "as worst"}` : null, reliable ? "judge reliability" : null].filter((text) => text !== null).map((text) => h("th", { scope: "col" }, text || h("span", { class: "hidden" }, "place in its range"))))),
         h("tbody", {}, metrics.map((metric) => h("tr", {},
           h("td", { class: "named" }, h("b", {}, name(metric.name))),
-          h("td", { "data-label": "mean" }, h("b", {}, figure(metric.mean))), h("td", { "data-label": "95\u202f% interval" }, between(metric.ci95) ?? "-"), h("td", { class: "text" }, place(metric)),
+          h("td", { "data-label": "mean" }, h("b", {}, figure(metric.mean))), h("td", { "data-label": "95\u202f% interval" }, between(metric.ci95) ?? "-"), h("td", { class: "text" }, rangeBar(metric)),
           h("td", { "data-label": "n", title: metric.estimator }, String(metric.n)),
-          other ? h("td", { "data-label": "failures otherwise" }, figure(metric.other)) : null, reliable ? h("td", { "data-label": "judge reliability" }, metric.reliability ?? "-") : null)))));
-    const first = run.metrics.filter(isFirst);
+          hasOther ? h("td", { "data-label": "failures otherwise" }, figure(metric.other)) : null, reliable ? h("td", { "data-label": "judge reliability" }, metric.reliability ?? "-") : null)))));
+    const headline = run.metrics.filter(isFirst);
     return h("section", { "aria-labelledby": "scores" }, h("h2", { id: "scores" }, "Scores"),
-      first.length ? table(first, "headline scores") : null,
-      first.length < run.metrics.length ? h("details", {}, h("summary", {}, `All ${run.metrics.length} scores`), h("div", { class: "inside" }, table(run.metrics, "all scores"))) : null,
+      headline.length ? scoreTable(headline, "headline scores") : null,
+      headline.length < run.metrics.length ? h("details", {}, h("summary", {}, `All ${run.metrics.length} scores`), h("div", { class: "inside" }, scoreTable(run.metrics, "all scores"))) : null,
       run.missing.map((line) => h("p", { class: "soft" }, line)),
       h("p", {}, run.attempts_line, run.partial ? `; ${run.partial} cut off, and judged by what there was` : null, run.citations ? `; citations of reports: ${run.citations}` : null,
         run.statuses.failed ? `; a failed attempt counts as ${run.policy === "worst" ? "each metric's worst value" : "nothing"}` : null),
@@ -161,48 +161,48 @@
   }
 
   /** Where mean and interval lie between the ends of a metric. */
-  function place({ mean: middle, ci95, low, high }) {
+  function rangeBar({ mean: middle, ci95, low, high }) {
     if (low === null || low === undefined) return null;
-    const at = (value) => `${100 * Math.min(1, Math.max(0, (value - low) / (high - low)))}%`;
+    const percent = (value) => `${100 * Math.min(1, Math.max(0, (value - low) / (high - low)))}%`;
     const [left, right] = (ci95 ?? [middle, middle]).map((end) => Math.min(1, Math.max(0, (end - low) / (high - low))));
     const bar = h("div", { class: "bar", title: `${low} to ${high}`, "aria-hidden": "true" }, h("i"), h("b"));
     bar.firstChild.style.left = `${100 * left}%`;
     bar.firstChild.style.width = `${100 * (right - left)}%`;
-    bar.lastChild.style.left = at(middle);
+    bar.lastChild.style.left = percent(middle);
     return bar;
   }
 
   function extremes() {
     const metric = run.headline[0];
     if (rows.length <= 5) return null;  // all are in the table below
-    const list = (title, values, by) => {
-      const found = values.slice(0, 5);
-      return found.length ? h("div", {}, h("h3", {}, title), h("ul", { class: "plain" }, found.map((row) => h("li", {}, h("a", { href: address(row.places[0]) }, row.id), h("span", { class: "soft said" }, run.columns.question[row.places[0]]), by(row))))) : null;
+    const list = (title, ordered, cell) => {
+      const first = ordered.slice(0, 5);
+      return first.length ? h("div", {}, h("h3", {}, title), h("ul", { class: "plain" }, first.map((row) => h("li", {}, h("a", { href: address(row.places[0]) }, row.id), h("span", { class: "soft said" }, run.columns.question[row.places[0]]), cell(row))))) : null;
     };
-    const by = (value, down) => rows.map((row) => [value(row), row]).filter(([found]) => found !== null).sort(([a], [b]) => down ? b - a : a - b).map(([, row]) => row);
-    const cost = run.cost ? "cost" : "tokens", spent = (row) => mean(numbers(row, run.columns[cost]));
-    const differ = metric && new Set(rows.map((row) => mean(scored(row, metric)))).size > 1;
+    const sortedRows = (measure, descending) => rows.map((row) => [measure(row), row]).filter(([number]) => number !== null).sort(([a], [b]) => descending ? b - a : a - b).map(([, row]) => row);
+    const spendColumn = run.cost ? "cost" : "tokens", spendOf = (row) => mean(numbers(row, run.columns[spendColumn]));
+    const differ = metric && new Set(rows.map((row) => mean(scoresOf(row, metric)))).size > 1;
     return h("div", { class: "extremes" },
-      differ ? list(`Worst by ${metric}`, by((row) => mean(scored(row, metric)), !metricOf.get(metric).higher), (row) => figure(mean(scored(row, metric)))) : null,
-      list(run.cost ? "Most costly" : "Most tokens", by(spent, true), (row) => run.cost ? dollars(spent(row)) : figure(spent(row))),
-      list("Slowest", by((row) => mean(numbers(row, run.columns.seconds)), true), (row) => duration(mean(numbers(row, run.columns.seconds)))));
+      differ ? list(`Worst by ${metric}`, sortedRows((row) => mean(scoresOf(row, metric)), !metricOf.get(metric).higher), (row) => figure(mean(scoresOf(row, metric)))) : null,
+      list(run.cost ? "Most costly" : "Most tokens", sortedRows(spendOf, true), (row) => run.cost ? dollars(spendOf(row)) : figure(spendOf(row))),
+      list("Slowest", sortedRows((row) => mean(numbers(row, run.columns.seconds)), true), (row) => duration(mean(numbers(row, run.columns.seconds)))));
   }
 
   async function drawings() {
-    const found = run.plots.length ? await load("site/plots.js", site.live) : [];
-    const of = (start) => found.filter((plot) => plot.name.startsWith(start));
-    const grid = (some, small) => some.length ? h("div", { class: `plots${small ? " small" : ""}` }, some.map(plots.figure)) : null;
-    const isShown = ({ title, values }) => run.metrics.some((metric) => isFirst(metric) && (metric.name === title || values.some((one) => one.name === metric.name)));
-    const part = (title, some, { small = true, inner = null } = {}) => some.length || inner ? [h("h2", {}, title), grid(some, small), inner] : [];
+    const records = run.plots.length ? await load("site/plots.js", site.live) : [];
+    const plotsOf = (prefix) => records.filter((plot) => plot.name.startsWith(prefix));
+    const grid = (group, small) => group.length ? h("div", { class: `plots${small ? " small" : ""}` }, group.map(plots.figure)) : null;
+    const isShown = ({ title, values }) => run.metrics.some((metric) => isFirst(metric) && (metric.name === title || values.some((row) => row.name === metric.name)));
+    const section = (title, group, { small = true, inner = null } = {}) => group.length || inner ? [h("h2", {}, title), grid(group, small), inner] : [];
     /** Of many scores those of the table, the others closed. */
-    const parted = (title, some, small) => {
-      const others = some.filter((plot) => !isShown(plot));
-      return part(title, some.filter(isShown), { small, inner: others.length ? h("details", {}, h("summary", {}, others.length === 1 ? "1 more score" : `${others.length} more scores`), h("div", { class: "inside" }, grid(others, true))) : null });
+    const splitSection = (title, group, small) => {
+      const rest = group.filter((plot) => !isShown(plot));
+      return section(title, group.filter(isShown), { small, inner: rest.length ? h("details", {}, h("summary", {}, rest.length === 1 ? "1 more score" : `${rest.length} more scores`), h("div", { class: "inside" }, grid(rest, true))) : null });
     };
     return [
-      ...parted("Scores with 95\u202f% intervals", of("score-"), false), ...parted("Distributions over samples", of("spread-"), true),
-      ...part("Routes", of("flow"), { small: false, inner: run.routes.length > 1 ? routes() : null }),
-      ...part("Cost, tokens and latency of an attempt", of("each-")), ...part("Spend by role", of("roles-"), { inner: spend() }), ...part("Slices", of("slice-")), slices(),
+      ...splitSection("Scores with 95\u202f% intervals", plotsOf("score-"), false), ...splitSection("Distributions over samples", plotsOf("spread-"), true),
+      ...section("Routes", plotsOf("flow"), { small: false, inner: run.routes.length > 1 ? routes() : null }),
+      ...section("Cost, tokens and latency of an attempt", plotsOf("each-")), ...section("Spend by role", plotsOf("roles-"), { inner: spend() }), ...section("Slices", plotsOf("slice-")), slices(),
     ];
   }
 
@@ -210,7 +210,7 @@
   const spend = () => h("details", {}, h("summary", {}, "Spend in numbers"), plain(["role", "model calls", "input tokens", "output tokens", "cost", "calls without usage"],
     run.spend.map(([account, role, calls, input, output, cost, unreported]) => [role || `${account}, all`, calls, input, output, cost, unreported]), "spend"));
   const slices = () => Object.keys(run.slices).length ? h("details", {}, h("summary", {}, "All scores of each slice"), Object.entries(run.slices).map(([tag, groups]) => plain([tag, ...run.metrics.map((metric) => metric.name)],
-    groups.map(([value, found]) => [value, ...run.metrics.map((metric) => found[metric.name]?.mean ?? "-")]), `by ${tag}`))) : null;
+    groups.map(([value, metrics]) => [value, ...run.metrics.map((metric) => metrics[metric.name]?.mean ?? "-")]), `by ${tag}`))) : null;
   const quoted = (text) => (/^[\w.,:=@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`); // for a shell
   const settings = () => h("section", { "aria-labelledby": "settings" }, h("h2", { id: "settings" }, "Settings"),
     command("copy", ["aiq", ...(run.rescored ? ["rescore", run.rescored] : ["run"]), ...run.overrides].map(quoted).join(" ")),
@@ -219,68 +219,68 @@
 
   const later = h("div", { class: "later" });
   function show() {
-    const typed = table?.input.value;
+    const filterText = table?.input.value;
     table = samples();
-    if (typed) table.set(typed);
+    if (filterText) table.set(filterText);
     overview.replaceChildren(...[head(), problems(), scores(), h("section", { "aria-labelledby": "samples" }, h("h2", { id: "samples" }, "Samples"), extremes(), table.element), later].filter(Boolean));
   }
   const showLater = async () => later.replaceChildren(...(await drawings()).flat().filter(Boolean), settings());
 
   /** The attempt that the address names; the places of all in the order of the table. */
-  const order = () => table.shown.flatMap((row) => row.places);
-  function asked() {
+  const order = () => table.matches.flatMap((row) => row.places);
+  function target() {
     const [id, part] = decodeURIComponent(location.hash.slice(1)).split(/\/(?=[a-z]\d*$)/);
     return [(run.columns.id ?? []).findIndex((_, place) => key(place) === id), part];
   }
 
   async function route() {
-    const [place, part] = asked();
+    const [place, part] = target();
     document.title = place < 0 ? `${run.experiment} ${run.run_id}` : `${nameOf(place)}, ${run.experiment} ${run.run_id}`;
     if (place < 0) {
-      const before = shown;
-      shown = null;
+      const previous = view;
+      view = null;
       detail.hidden = true;
       overview.hidden = false;
       trailTo(null);
-      if (before) { scrollTo(0, before.scroll); overview.querySelector(`a[href="${CSS.escape(address(before.place))}"]`)?.focus({ preventScroll: true }); }
+      if (previous) { scrollTo(0, previous.scroll); overview.querySelector(`a[href="${CSS.escape(address(previous.place))}"]`)?.focus({ preventScroll: true }); }
       return;
     }
-    if (shown?.place !== place) {
-      const own = (one) => one.id === run.columns.id[place] && one.epoch === run.columns.epoch[place];
-      const timeline = async () => (await load(`site/events-${run.columns.events[place]}.js`)).find(own);
-      const found = await texts(place);
-      if (asked()[0] !== place) return;  // the address has changed while they were loading
-      shown = { place, scroll: shown?.scroll ?? scrollY, page: sample.page(found, run, (to) => address(place, to), timeline) };
-      detail.replaceChildren(shown.page.element);
+    if (view?.place !== place) {
+      const isAttempt = (record) => record.id === run.columns.id[place] && record.epoch === run.columns.epoch[place];
+      const timeline = async () => (await load(`site/events-${run.columns.events[place]}.js`)).find(isAttempt);
+      const attempt = await attemptAt(place);
+      if (target()[0] !== place) return;  // the address has changed while they were loading
+      view = { place, scroll: view?.scroll ?? scrollY, page: sample.page(attempt, run, (anchor) => address(place, anchor), timeline) };
+      detail.replaceChildren(view.page.element);
       overview.hidden = true;
       detail.hidden = false;
       trailTo(place);
       if (!part) scrollTo(0, 0);
     }
-    await shown.page.show(part);
+    await view.page.show(part);
   }
 
   function trailTo(place) {
-    const all = order(), at = all.indexOf(place);
-    const step = (by, label) => h("a", { class: "button", href: all[at + by] === undefined ? null : address(all[at + by]), "aria-disabled": all[at + by] === undefined ? "true" : null }, label);
+    const places = order(), position = places.indexOf(place);
+    const step = (offset, label) => h("a", { class: "button", href: places[position + offset] === undefined ? null : address(places[position + offset]), "aria-disabled": places[position + offset] === undefined ? "true" : null }, label);
     trail.replaceChildren(top([["All results", `${site.root}index.html`], [run.experiment + " " + run.run_id, place === null ? null : "#"], ...(place === null ? [] : [[nameOf(place), null]])],
-      ...(place === null ? [] : [h("span", { class: "soft" }, at < 0 ? "" : `${at + 1} of ${all.length}`), step(-1, "Previous"), step(1, "Next")]), help));
+      ...(place === null ? [] : [h("span", { class: "soft" }, position < 0 ? "" : `${position + 1} of ${places.length}`), step(-1, "Previous"), step(1, "Next")]), help));
   }
 
-  function go(by) {
-    if (!shown) return table.step(by);
-    const all = order(), next = all[all.indexOf(shown.place) + by];
+  function go(offset) {
+    if (!view) return table.step(offset);
+    const places = order(), next = places[places.indexOf(view.place) + offset];
     if (next !== undefined) location.hash = address(next);
   }
   function up() {
-    const [place, part] = asked();
+    const [place, part] = target();
     location.hash = place < 0 ? "" : part ? address(place) : "";
     if (place < 0) location.href = run.sweep ? "../index.html" : `${site.root}index.html`;
   }
-  const cite = (by) => {
-    if (!shown) return;
-    const [place, part] = asked();
-    const number = part?.startsWith("c") ? Number(part.slice(1)) + by : by > 0 ? 0 : -1;
+  const cite = (offset) => {
+    if (!view) return;
+    const [place, part] = target();
+    const number = part?.startsWith("c") ? Number(part.slice(1)) + offset : offset > 0 ? 0 : -1;
     if (detail.querySelector(`[data-cite="${number}"]`)) location.hash = address(place, `c${number}`);
   };
 
@@ -289,7 +289,7 @@
     n: ["next citation", () => cite(1)], p: ["previous citation", () => cite(-1)],
     m: ["the model call that wrote the report", () => detail.querySelector("a.writer")?.click()],
     a: ["show or hide answers and reasons in the table", () => answers.click()],
-    t: ["the timeline", () => shown && detail.querySelector("#timeline").scrollIntoView()],
+    t: ["the timeline", () => view && detail.querySelector("#timeline").scrollIntoView()],
     Escape: ["up: from a citation to the sample, to the run, to all results", up],
   });
 
@@ -302,9 +302,9 @@
   if (site.live && run.status === "running") {
     const timer = setInterval(async () => {
       await read(true);
-      const place = scrollY;
+      const scroll = scrollY;
       show();
-      if (!shown) scrollTo(0, place);
+      if (!view) scrollTo(0, scroll);
       if (run.status === "running") return;
       clearInterval(timer);
       await showLater();

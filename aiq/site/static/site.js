@@ -43,24 +43,24 @@ const site = (() => {
 
   /** HTML that Python has made safe, copied element by element: nothing but text, structure, and links to the web. */
   function prose(html, citation = null) {
-    const copied = (node) => {
+    const copy = (node) => {
       if (node.nodeType === Node.TEXT_NODE) return node.textContent;
       if (node.nodeType !== Node.ELEMENT_NODE || !ALLOWED.has(node.tagName)) return null;
-      const children = [...node.childNodes].map(copied);
+      const children = [...node.childNodes].map(copy);
       const href = node.tagName === "A" ? node.getAttribute("href") ?? "" : "";
       if (href.startsWith("#c") && citation) return citation(Number(href.slice(2)), node.className, children);
-      const level = /^H[1-6]$/.test(node.tagName) ? `h${Math.min(6, Number(node.tagName[1]) + 2)}` : node.tagName;
-      return h(level, { class: node.className || null, start: node.getAttribute("start"), ...outside(href) }, children);
+      const tag = /^H[1-6]$/.test(node.tagName) ? `h${Math.min(6, Number(node.tagName[1]) + 2)}` : node.tagName;
+      return h(tag, { class: node.className || null, start: node.getAttribute("start"), ...outside(href) }, children);
     };
     const parsed = new DOMParser().parseFromString(html, "text/html");
-    return [...parsed.body.childNodes].map(copied);
+    return [...parsed.body.childNodes].map(copy);
   }
 
   /** The text of a report, without its list of references. */
-  function spoken(html) {
-    const whole = h("div", {}, prose(html));
-    for (const list of whole.querySelectorAll(".entries")) list.remove();
-    return whole.textContent;
+  function reportText(html) {
+    const report = h("div", {}, prose(html));
+    for (const list of report.querySelectorAll(".entries")) list.remove();
+    return report.textContent;
   }
 
   const outside = (url) => /^https?:\/\//i.test(url) ? { href: url, rel: "noopener noreferrer", target: "_blank" } : {};
@@ -74,7 +74,7 @@ const site = (() => {
       removeEventListener("beforeprint", once);
       action();
     };
-    const watcher = new IntersectionObserver((found) => found.some((one) => one.isIntersecting) && once(), { rootMargin: "300px" });
+    const watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && once(), { rootMargin: "300px" });
     watcher.observe(element);
     addEventListener("beforeprint", once);
   }
@@ -90,8 +90,8 @@ const site = (() => {
   }
 
   /** A number rounded for reading, with the exact one in its title. */
-  const figure = (value, before = "") =>
-    typeof value === "number" ? h("span", { title: String(value), class: "figure" }, before + rounded(value)) : h("span", { class: "soft" }, "-");
+  const figure = (value, prefix = "") =>
+    typeof value === "number" ? h("span", { title: String(value), class: "figure" }, prefix + rounded(value)) : h("span", { class: "soft" }, "-");
   const dollars = (value) => typeof value !== "number" ? h("span", { class: "soft", title: "no price" }, "-")
     : h("span", { title: String(value), class: "figure" }, `$${value >= 0.1 || value === 0 ? value.toFixed(2) : Number(value.toPrecision(2))}`);
   const between = (ci95) => ci95 ? h("span", { class: "soft range", title: `${ci95[0]} to ${ci95[1]}` }, ci95.map((end) => Math.abs(end) < 100 && !ci95.every(Number.isInteger) ? end.toFixed(3) : rounded(end)).join(" to ")) : null;
@@ -111,10 +111,10 @@ const site = (() => {
       area.value = text;
       document.body.append(area);
       area.select();
-      const done = document.execCommand("copy");  // navigator.clipboard asks for permission on a page from disk
+      const copied = document.execCommand("copy");  // navigator.clipboard asks for permission on a page from disk
       area.remove();
       button.focus();
-      button.textContent = done ? "copied" : "press Ctrl+C";
+      button.textContent = copied ? "copied" : "press Ctrl+C";
       setTimeout(() => { button.textContent = label; }, 1500);
     } }, label);
     return button;
@@ -136,17 +136,17 @@ const site = (() => {
     if (typeof value !== "object") return h("span", { class: "words" }, String(value));
     if (Array.isArray(value)) {
       if (!value.length) return h("span", { class: "soft" }, "none");
-      if (value.some((one) => one === null || typeof one !== "object" || Array.isArray(one)))
-        return h("ul", {}, value.map((one) => h("li", {}, readable(one))));
+      if (value.some((item) => item === null || typeof item !== "object" || Array.isArray(item)))
+        return h("ul", {}, value.map((item) => h("li", {}, readable(item))));
       if (value.length === 1) return readable(value[0]);
-      const keys = [...new Set(value.flatMap((one) => Object.keys(one)))];
+      const keys = [...new Set(value.flatMap((record) => Object.keys(record)))];
       return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "table" }, h("table", { class: "left" },
         h("thead", {}, h("tr", {}, keys.map((key) => h("th", { scope: "col" }, words(key))))),
-        h("tbody", {}, value.map((one) => h("tr", {}, keys.map((key) => h("td", {}, readable(one[key]))))))));
+        h("tbody", {}, value.map((record) => h("tr", {}, keys.map((key) => h("td", {}, readable(record[key]))))))));
     }
     const entries = Object.entries(value);
     if (!entries.length) return h("span", { class: "soft" }, "none");
-    return h("dl", { class: "terms" }, entries.map(([key, one]) => h("div", {}, h("dt", {}, words(key)), h("dd", {}, readable(one)))));
+    return h("dl", { class: "terms" }, entries.map(([key, item]) => h("div", {}, h("dt", {}, words(key)), h("dd", {}, readable(item)))));
   }
   const words = (key) => key.replaceAll("_", " ");
 
@@ -156,21 +156,21 @@ const site = (() => {
    */
   function filter(text, columns) {
     const tests = [], unknown = [];
-    const known = new Map(columns.map((column) => [column.name.toLowerCase(), column]));
-    const rest = text.replace(/([\w.@^/-]+)\s*(!=|<=|>=|==?|<|>)\s*("[^"]*"|\S+)/g, (whole, field, sign, wanted) => {
-      const column = known.get(field.toLowerCase());
+    const byName = new Map(columns.map((column) => [column.name.toLowerCase(), column]));
+    const rest = text.replace(/([\w.@^/-]+)\s*(!=|<=|>=|==?|<|>)\s*("[^"]*"|\S+)/g, (match, field, sign, operand) => {
+      const column = byName.get(field.toLowerCase());
       if (!column) { unknown.push(field); return ""; }
-      const plain = wanted.replaceAll('"', "").toLowerCase();
-      const numeric = (said) => said === "" ? NaN : Number(said), number = numeric(plain.replace(/^\$|,(?=\d{3})/g, ""));
+      const expected = operand.replaceAll('"', "").toLowerCase();
+      const numeric = (raw) => raw === "" ? NaN : Number(raw), number = numeric(expected.replace(/^\$|,(?=\d{3})/g, ""));
       tests.push((row) => [column.filtered ? column.filtered(row) : column.value(row)].flat().some((value) => {
-        if (value === null || value === undefined) return sign === "!=" ? plain !== "none" : sign.startsWith("=") && plain === "none";
-        const [a, b] = Number.isNaN(number) || Number.isNaN(numeric(value)) ? [String(value).toLowerCase(), plain] : [numeric(value), number];
+        if (value === null || value === undefined) return sign === "!=" ? expected !== "none" : sign.startsWith("=") && expected === "none";
+        const [a, b] = Number.isNaN(number) || Number.isNaN(numeric(value)) ? [String(value).toLowerCase(), expected] : [numeric(value), number];
         return { "=": a === b, "==": a === b, "!=": a !== b, "<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b }[sign];
       }));
       return "";
     });
-    const needed = (rest.toLowerCase().match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ""));
-    const keep = (row, said) => tests.every((test) => test(row)) && (!needed.length || needed.every((word) => said(row).includes(word)));
+    const terms = (rest.toLowerCase().match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ""));
+    const keep = (row, wordsOf) => tests.every((test) => test(row)) && (!terms.length || terms.every((word) => wordsOf(row).includes(word)));
     return { keep, unknown };
   }
 
@@ -179,79 +179,79 @@ const site = (() => {
   /**
    * A table that sorts, filters and grows as one scrolls; narrow windows show a card for each row.
    *
-   * `columns`: {name, title, value(row), cell(row), text (flush left)}; `said(row)`: its words, in lower case;
+   * `columns`: {name, title, value(row), cell(row), text (flush left)}; `wordsOf(row)`: its words, in lower case;
    * `decorate(row, element)`: what else a row's element gets; `sort`: [name, descending]; `quick`: filters at hand, as
-   * [title, text]; `more`: columns that are not shown and can be filtered by.
+   * [title, text]; `hidden`: columns that are not shown and can be filtered by.
    */
-  function sortable({ columns, rows, label, said, decorate = () => {}, sort = null, quick = [], more: unseen = [] }) {
-    let order = sort, shown = [], drawn = 0;
+  function sortable({ columns, rows, label, wordsOf, decorate = () => {}, sort = null, quick = [], hidden = [] }) {
+    let order = sort, matches = [], drawn = 0;
     const input = h("input", { type: "search", class: "filter", "aria-label": `filter ${label}`, autocomplete: "off", spellcheck: "false",
       placeholder: "words, or e.g. status = failed", oninput: () => apply() });
     const count = h("span", { class: "soft", role: "status" });
     const body = h("tbody");
     const head = h("tr", {}, columns.map((column) => h("th", { scope: "col", class: column.text ? "text" : null, "data-name": column.name },
       column.value ? h("button", { type: "button", title: column.name, onclick: () => sortBy(column.name) }, column.title ?? name(column.name)) : column.title)));
-    const more = h("button", { type: "button", class: "more", onclick: () => draw(shown.length) });
+    const more = h("button", { type: "button", class: "more", onclick: () => draw(matches.length) });
     const chips = h("div", { class: "quick", role: "group", "aria-label": "filters" });
-    const watcher = new IntersectionObserver((found) => found.some((one) => one.isIntersecting) && drawn < shown.length && draw(STEP));
-    const order_ = h("select", { class: "order", "aria-label": "sort by", onchange: (event) => { const [by, down] = event.target.value.split(" "); sortBy(by, down === "down"); } },
+    const watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && drawn < matches.length && draw(STEP));
+    const orderSelect = h("select", { class: "order", "aria-label": "sort by", onchange: (event) => { const [field, direction] = event.target.value.split(" "); sortBy(field, direction === "down"); } },
       h("option", { value: "" }, "as listed"),
-      columns.filter((one) => one.value).flatMap((one) => ["up", "down"].map((way) => h("option", { value: `${one.name} ${way}` }, `${one.name} ${way === "up" ? "\u2191" : "\u2193"}`))));
+      columns.filter((column) => column.value).flatMap((column) => ["up", "down"].map((direction) => h("option", { value: `${column.name} ${direction}` }, `${column.name} ${direction === "up" ? "\u2191" : "\u2193"}`))));
     const element = h("div", { class: "sortable" },
-      h("div", { class: "tools" }, input, order_, count, chips),
+      h("div", { class: "tools" }, input, orderSelect, count, chips),
       h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `table of ${label}` },
         h("table", { class: "cards" }, h("thead", {}, head), body)), more);
 
-    function sortBy(by, descending = null) {
-      if (!by) order = null;
-      else order = [by, descending ?? (order?.[0] === by ? !order[1] : !columns.find((one) => one.name === by).text)];
+    function sortBy(field, descending = null) {
+      if (!field) order = null;
+      else order = [field, descending ?? (order?.[0] === field ? !order[1] : !columns.find((column) => column.name === field).text)];
       apply();
     }
 
     function apply() {
-      const { keep, unknown } = filter(input.value, [...columns.filter((one) => one.value), ...unseen]);
-      shown = unknown.length ? [] : rows.filter((row) => keep(row, said));
+      const { keep, unknown } = filter(input.value, [...columns.filter((column) => column.value), ...hidden]);
+      matches = unknown.length ? [] : rows.filter((row) => keep(row, wordsOf));
       if (order) {
-        const column = columns.find((one) => one.name === order[0]), way = order[1] ? -1 : 1;
-        const keyed = shown.map((row) => [column.value(row), row]);
+        const column = columns.find((column) => column.name === order[0]), sign = order[1] ? -1 : 1;
+        const keyed = matches.map((row) => [column.value(row), row]);
         keyed.sort(([a], [b]) => {
           if (a === b) return 0;
           if (a === null || a === undefined) return 1;
           if (b === null || b === undefined) return -1;
-          return (a < b ? -1 : 1) * way;
+          return (a < b ? -1 : 1) * sign;
         });
-        shown = keyed.map(([, row]) => row);
+        matches = keyed.map(([, row]) => row);
       }
       for (const cell of head.children) {
-        const own = order?.[0] === cell.dataset.name;
-        if (own) cell.setAttribute("aria-sort", order[1] ? "descending" : "ascending");
+        const isSorted = order?.[0] === cell.dataset.name;
+        if (isSorted) cell.setAttribute("aria-sort", order[1] ? "descending" : "ascending");
         else cell.removeAttribute("aria-sort");
       }
-      order_.value = order ? `${order[0]} ${order[1] ? "down" : "up"}` : "";
-      const all = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? label.replace(/s$/, "") : label}`;
-      count.textContent = unknown.length ? `there is no column ${unknown.join(", ")}` : shown.length === rows.length ? all : `${shown.length.toLocaleString("en")} of ${all}`;
+      orderSelect.value = order ? `${order[0]} ${order[1] ? "down" : "up"}` : "";
+      const total = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? label.replace(/s$/, "") : label}`;
+      count.textContent = unknown.length ? `there is no column ${unknown.join(", ")}` : matches.length === rows.length ? total : `${matches.length.toLocaleString("en")} of ${total}`;
       for (const button of chips.children) button.setAttribute("aria-pressed", String(button.value === input.value));
       body.replaceChildren();
       drawn = 0;
       draw(STEP);
     }
 
-    function draw(number) {
-      const next = shown.slice(drawn, drawn + number);
-      body.append(...next.map((row) => {
+    function draw(limit) {
+      const batch = matches.slice(drawn, drawn + limit);
+      body.append(...batch.map((row) => {
         const line = h("tr", {}, columns.map((column) =>
           h("td", { class: column.text ? "text" : null, "data-label": column.title && typeof column.title === "string" ? column.title : column.name }, column.cell ? column.cell(row) : String(column.value(row) ?? "-"))));
         decorate(row, line);
         return line;
       }));
-      drawn += next.length;
-      more.hidden = drawn >= shown.length;
-      more.textContent = `show all ${shown.length.toLocaleString("en")}`;
-      if (!shown.length) body.append(h("tr", { class: "none" }, h("td", { colspan: String(columns.length) }, "nothing matches the filter")));
+      drawn += batch.length;
+      more.hidden = drawn >= matches.length;
+      more.textContent = `show all ${matches.length.toLocaleString("en")}`;
+      if (!matches.length) body.append(h("tr", { class: "none" }, h("td", { colspan: String(columns.length) }, "nothing matches the filter")));
     }
 
-    function setQuick(given) {
-      chips.replaceChildren(...given.map(([title, text]) => h("button", { type: "button", value: text, "aria-pressed": "false", onclick: () => {
+    function setQuick(filters) {
+      chips.replaceChildren(...filters.map(([title, text]) => h("button", { type: "button", value: text, "aria-pressed": "false", onclick: () => {
         input.value = input.value === text ? "" : text;
         apply();
       } }, title)));
@@ -259,28 +259,28 @@ const site = (() => {
 
     setQuick(quick);
     watcher.observe(more);
-    addEventListener("beforeprint", () => drawn < shown.length && draw(shown.length));
+    addEventListener("beforeprint", () => drawn < matches.length && draw(matches.length));
     apply();
     return {
       element, input, sortBy,
-      get shown() { return shown; },
+      get matches() { return matches; },
       set(text) { input.value = text; apply(); },
-      replace(given, chipsNow = quick) { rows = given; setQuick(chipsNow); apply(); },
+      replace(newRows, filters = quick) { rows = newRows; setQuick(filters); apply(); },
       /** Move the focus by lines. */
-      step(by) {
+      step(offset) {
         const links = [...body.querySelectorAll("tr")].map((line) => line.querySelector("a[href]")).filter(Boolean);
-        const at = links.findIndex((one) => one.closest("tr") === document.activeElement.closest?.("tr"));
-        links[Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
+        const current = links.findIndex((anchor) => anchor.closest("tr") === document.activeElement.closest?.("tr"));
+        links[Math.max(0, Math.min(links.length - 1, current + offset))]?.focus();
       },
     };
   }
 
   /** Keys of the page: {key: [meaning, action]}; `?` shows them all, `/` focuses the filter. */
-  function keys(given) {
-    const all = { "/": ["filter", () => [...document.querySelectorAll("input.filter")].find((one) => one.checkVisibility())?.focus()], ...given };
+  function keys(pageKeys) {
+    const bindings = { "/": ["filter", () => [...document.querySelectorAll("input.filter")].find((input) => input.checkVisibility())?.focus()], ...pageKeys };
     const dialog = h("dialog", { class: "keys", "aria-labelledby": "keys-title" },
       h("h2", { id: "keys-title" }, "Keys"),
-      h("dl", { class: "terms" }, Object.entries({ ...all, "?": ["this list"] }).map(([key, [meaning]]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, meaning)))),
+      h("dl", { class: "terms" }, Object.entries({ ...bindings, "?": ["this list"] }).map(([key, [meaning]]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, meaning)))),
       h("form", { method: "dialog" }, h("button", {}, "Close")));
     document.body.append(dialog);
     document.addEventListener("keydown", (event) => {
@@ -290,7 +290,7 @@ const site = (() => {
         return;
       }
       if (event.key === "?") dialog.showModal();
-      else if (all[event.key]) all[event.key][1]();
+      else if (bindings[event.key]) bindings[event.key][1]();
       else return;
       event.preventDefault();
     });
@@ -304,16 +304,16 @@ const site = (() => {
 
   /** Means along time as a small curve. */
   function sparkline(values, label) {
-    const known = values.filter((value) => typeof value === "number");
-    if (known.length < 2) return null;
-    const [low, high] = [Math.min(...known), Math.max(...known)];
-    const at = (value, place) => `${(2 + 96 * place / (known.length - 1)).toFixed(1)},${(22 - 20 * (high > low ? (value - low) / (high - low) : 0.5)).toFixed(1)}`;
+    const numbers = values.filter((value) => typeof value === "number");
+    if (numbers.length < 2) return null;
+    const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+    const point = (value, place) => `${(2 + 96 * place / (numbers.length - 1)).toFixed(1)},${(22 - 20 * (high > low ? (value - low) / (high - low) : 0.5)).toFixed(1)}`;
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     for (const [key, value] of Object.entries({ viewBox: "0 0 100 24", class: "sparkline", role: "img", "aria-label": label })) svg.setAttribute(key, value);
     const line = document.createElementNS(svg.namespaceURI, "polyline");
-    line.setAttribute("points", known.map(at).join(" "));
+    line.setAttribute("points", numbers.map(point).join(" "));
     const dot = document.createElementNS(svg.namespaceURI, "circle");
-    const [x, y] = at(known.at(-1), known.length - 1).split(",");
+    const [x, y] = point(numbers.at(-1), numbers.length - 1).split(",");
     for (const [key, value] of Object.entries({ cx: x, cy: y, r: 2.5 })) dot.setAttribute(key, value);
     svg.append(line, dot);
     return svg;
@@ -322,5 +322,5 @@ const site = (() => {
   addEventListener("unhandledrejection", ({ reason }) => document.body.append(h("p", { class: "banner problem", role: "alert" },
     `This page could not be shown (${reason.message}). Another version of aiq may have written it; aiq site rewrites it.`)));
 
-  return { root, live, load, whenSeen, h, prose, link, spoken, rounded, figure, dollars, between, duration, moment, name, chip, facts, command, plain, readable, words, sortable, keys, top, sparkline };
+  return { root, live, load, whenSeen, h, prose, link, reportText, rounded, figure, dollars, between, duration, moment, name, chip, facts, command, plain, readable, words, sortable, keys, top, sparkline };
 })();
