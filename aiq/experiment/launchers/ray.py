@@ -1,6 +1,7 @@
 """Shards as Ray tasks: on an existing cluster, or on one on this machine that listens on loopback only."""
 
 import os
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -21,6 +22,8 @@ _LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """A one-machine cluster on loopback; the switch is named after the systems where that is the default."""
 _CLUSTER_FILE = "ray_bootstrap_config.yaml"
 """In the home folder. Without it, Ray asks the metadata services of three clouds where it is running."""
+_ANSWER_SECONDS = 10.0
+"""How long the host of a cluster may take to accept a connection; Ray itself tries for minutes."""
 
 
 class RaySettings(Settings):
@@ -59,12 +62,14 @@ def _cluster(address: str | None, shards: int) -> Iterator[tuple[Any, Path | Non
     os.environ.update(_QUIET if address else _QUIET | _LOCAL)
     ray, home = import_extra("ray", "ray"), os.environ.get("HOME") or str(Path.home())
     options = {"address": address} if address else {"num_cpus": shards, "include_dashboard": False}
+    if address:
+        _check_reachable(address)
     with TemporaryDirectory() as folder:
         Path(folder, _CLUSTER_FILE).write_text("{}", encoding="utf-8")
         try:
             os.environ["HOME"] = home if address else folder
             ray.init(log_to_driver=False, logging_level="error", **options)
-        except (ConnectionError, RuntimeError, ValueError, SystemExit) as error:
+        except (ConnectionError, RuntimeError, ValueError, SystemExit) as error:  # it exits if another program answers
             reason = "no answer" if isinstance(error, SystemExit) else " ".join(str(error).split())
             raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {reason}") from None
         finally:
@@ -73,6 +78,16 @@ def _cluster(address: str | None, shards: int) -> Iterator[tuple[Any, Path | Non
             yield ray, None if address else Path(home)
         finally:
             ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Raises RunAborted if nothing listens at an address that names a port."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdecimal():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+        except (OSError, OverflowError) as error:
+            raise RunAborted(f"runner.launcher.address={address}: no Ray cluster: {error}") from None
 
 
 def _work(home: Path | None, folder: Path, shard: Shard) -> ShardEnd:
