@@ -20,7 +20,7 @@ from aiq.runs.rows import SampleRow, ScoreRow, StoredPage
 from aiq.runs.state import RunState
 from aiq.runs.summary import Summary, summarise
 
-Filter = Callable[[Writer], bool]
+WriterFilter = Callable[[Writer], bool]
 """Selects among the writers of a run."""
 
 
@@ -29,7 +29,9 @@ def everyone(writer: Writer) -> bool:
     return True
 
 
-def located(folder: RunFolder, name: str, row: type[RowT], keep: Filter = everyone) -> Iterator[tuple[RowT, Path, int]]:
+def located(
+    folder: RunFolder, name: str, row: type[RowT], keep: WriterFilter = everyone
+) -> Iterator[tuple[RowT, Path, int]]:
     """The rows of a run's journals of this name, each with its place, for `row_at`. Raises as `read_journal` does."""
     for path in folder.journals(name, keep):
         for record, start in read_lines(path, row.model_validate_json):
@@ -41,17 +43,17 @@ def row_at(row: type[RowT], path: Path, start: int) -> RowT:
     return row.model_validate_json(next(whole_lines(path, start)))
 
 
-def every_sample(folder: RunFolder, keep: Filter = everyone) -> Iterator[SampleRow]:
+def every_sample(folder: RunFolder, keep: WriterFilter = everyone) -> Iterator[SampleRow]:
     """The rows of all attempts, superseded ones too. Raises as `read_journal` does."""
     return (row for row, *_ in located(folder, "samples", SampleRow, keep))
 
 
-def every_score(folder: RunFolder, keep: Filter = everyone) -> Iterator[ScoreRow]:
+def every_score(folder: RunFolder, keep: WriterFilter = everyone) -> Iterator[ScoreRow]:
     """The rows of all scores, superseded ones too. Raises as `read_journal` does."""
     return (row for row, *_ in located(folder, "scores", ScoreRow, keep))
 
 
-def read_usage(folder: RunFolder, keep: Filter) -> UsageLedger:
+def read_usage(folder: RunFolder, keep: WriterFilter) -> UsageLedger:
     """What these writers' attempts and judges have spent, including superseded rows."""
     ledger = UsageLedger()
     for row in every_sample(folder, keep):

@@ -123,7 +123,7 @@ def read(text: str, topic: str = "") -> tuple[tuple[Claim, ...], ...]:
 
 
 def _resolve_pronouns(clause: str, about: str, topic: str) -> str:
-    """A clause with its pronouns or missing subject filled in; `it` is what the text is about."""
+    """A clause with its pronouns or missing subject filled in, "it" by the topic, others by what was mentioned."""
     if about and _VERB_FIRST.match(clause):
         clause = _VERB_FIRST.sub(f"{about} ", clause, count=1)
     clause = _NEUTRAL.sub(topic, clause) if topic else clause
